@@ -1,0 +1,152 @@
+//! The engine: plain values in, plain values out. No clock, no I/O, no logging, no async, no store.
+//!
+//! A [`Question`] holds everything a bill depends on; [`compare`] answers it with a [`ComparisonResult`], the
+//! `result` object of the API. Two stages: *aggregate* makes one pass over the readings into buckets, *price*
+//! makes each plan's bill from the buckets. The caller runs it inside the rayon pool of its choice; the numbers
+//! do not depend on the number of threads.
+
+mod result;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono_tz::Tz;
+use rust_decimal::Decimal;
+
+pub use result::{ComparisonResult, Gap, LineItem, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary};
+
+use crate::tariff::{ConventionOverrides, Tariff};
+use crate::usage::{Channel, Series};
+use crate::words::{AttributeValue, BillingPeriod, PlanReference};
+
+/// The version of the rules in this crate. It rises when the same inputs would give another number, never otherwise.
+pub const ENGINE_VERSION: i32 = 1;
+
+/// Everything a comparison's numbers depend on.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The customer's clock.
+    pub time_zone: Tz,
+    /// Local dates, end exclusive.
+    pub period: BillingPeriod,
+    /// The billing months: they tile `period`, in order.
+    pub months: Vec<BillingPeriod>,
+    /// The billing months before the period that look-backs reach, oldest first, adjoining the first of `months`.
+    pub earlier_months: Vec<BillingPeriod>,
+    /// Readings of the input window, by channel.
+    pub readings: BTreeMap<Channel, Series>,
+    /// The customer's attributes.
+    pub attributes: BTreeMap<String, AttributeValue>,
+    /// The plans, sorted by reference.
+    pub plans: Vec<PlanToBill>,
+    /// What the tenant or the command line decides.
+    pub options: Options,
+}
+
+/// One plan of a question with the versions that apply.
+#[derive(Debug, Clone)]
+pub struct PlanToBill {
+    /// How the question names it.
+    pub reference: PlanReference,
+    /// The versions in force, in date order; their days tile the whole period.
+    pub versions: Vec<VersionInForce>,
+}
+
+/// One plan version and the days of the period on which it is in force.
+#[derive(Debug, Clone)]
+pub struct VersionInForce {
+    /// Number of the version, from 1.
+    pub version: u32,
+    /// Days of the period, end exclusive.
+    pub days: BillingPeriod,
+    /// Its charges.
+    pub tariff: Arc<Tariff>,
+}
+
+/// Settings that shape the numbers; part of the input digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Least share of the expected intervals that must be there, 0 to 1.
+    pub min_coverage: Decimal,
+    /// Split a reading evenly where a price boundary cuts it, and flag the bill, instead of refusing it.
+    pub split_intervals_even: bool,
+    /// Conventions that override those of every plan (command line only).
+    pub conventions: ConventionOverrides,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            min_coverage: Decimal::new(95, 2),
+            split_intervals_even: false,
+            conventions: ConventionOverrides::default(),
+        }
+    }
+}
+
+/// Bills every plan of a question and ranks them.
+///
+/// Runs in the rayon pool of the caller, in parallel over plans and billing months.
+///
+/// # Errors
+/// [`EngineError`] names what has no bill; faults of plans are collected, not the first one reported.
+pub fn compare(_question: &Question) -> Result<ComparisonResult, EngineError> {
+    todo!()
+}
+
+/// Cuts a period into billing months: at the bounds of `cycle` (registered periods in order) if they tile all of
+/// it, else counted from its first day (06-14, 07-14, …; a day that a month lacks becomes its last).
+pub fn billing_months(_period: &BillingPeriod, _cycle: &[BillingPeriod]) -> Vec<BillingPeriod> {
+    todo!()
+}
+
+/// The `n` billing months before a period, oldest first: registered ones of `cycle` as far as they adjoin, else
+/// counted back from its first day.
+pub fn earlier_months(_period: &BillingPeriod, _n: u32, _cycle: &[BillingPeriod]) -> Vec<BillingPeriod> {
+    todo!()
+}
+
+/// The instants of local days: from local midnight to local midnight, seconds since the epoch. Where a clock
+/// change removes midnight, the day begins at the first instant that exists; where it repeats, at the first.
+pub fn instants(_time_zone: Tz, _days: &BillingPeriod) -> std::ops::Range<i64> {
+    todo!()
+}
+
+/// Input that has no bill.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// Fewer readings than the least coverage, or none.
+    #[error("{intervals} of {expected_intervals} readings are there")]
+    UsageIncomplete {
+        /// The channel that lacks them.
+        channel: Channel,
+        /// Readings that are there.
+        intervals: u64,
+        /// Readings that a full period holds.
+        expected_intervals: u64,
+        /// Where they are missing.
+        gaps: Vec<Gap>,
+    },
+    /// Plans of one question are priced in different currencies.
+    #[error("plans of one comparison have one currency, these have {0:?}")]
+    CurrenciesDiffer(Vec<(PlanReference, String)>),
+    /// Some plans cannot be billed on this customer and these readings.
+    #[error("{} of the plans cannot be billed", .0.len())]
+    PlansNotBillable(Vec<PlanFault>),
+    /// A result that does not fit its digits.
+    #[error("the numbers of this question are too large to be exact")]
+    TooLarge,
+}
+
+/// Why one plan cannot be billed here.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct PlanFault {
+    /// The plan as the question names it.
+    pub plan_id: PlanReference,
+    /// Stable: `attribute_missing`, `interval_too_coarse`, `above_last_step`, `division_by_zero`, …
+    pub code: String,
+    /// JSON pointer into the plan document.
+    pub pointer: String,
+    /// What is wrong and what to do.
+    pub message: String,
+}

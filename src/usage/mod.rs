@@ -1,0 +1,191 @@
+//! Readings: the model, the readers of files, the merge of corrections, the stored block.
+//!
+//! Start with [`Series`] (what a channel is), then `csv.rs` (a file to readings), `merge.rs` (readings into what is
+//! stored), `block.rs` (a month of readings as bytes). No tariff and no money here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// One stream of interval readings of a customer: `import`, `export`, or a named one (`controlled_load`).
+/// `[a-z][a-z0-9_]{0,31}`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Channel(String);
+
+impl Channel {
+    /// Used from the grid.
+    pub fn import() -> Self {
+        Self("import".to_owned())
+    }
+
+    /// Fed into the grid.
+    pub fn export() -> Self {
+        Self("export".to_owned())
+    }
+
+    /// The channel's name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A text that names no channel.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no channel; write import, export or a name of a-z, 0-9 and _ with at most 32 characters")]
+pub struct ChannelError(String);
+
+impl FromStr for Channel {
+    type Err = ChannelError;
+    fn from_str(text: &str) -> Result<Self, ChannelError> {
+        Self::try_from(text.to_owned())
+    }
+}
+
+impl TryFrom<String> for Channel {
+    type Error = ChannelError;
+    fn try_from(text: String) -> Result<Self, ChannelError> {
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        if text.len() <= 32 && text.bytes().all(plain) && text.bytes().next().is_some_and(|b| b.is_ascii_lowercase()) {
+            Ok(Self(text))
+        } else {
+            Err(ChannelError(text))
+        }
+    }
+}
+
+impl From<Channel> for String {
+    fn from(channel: Channel) -> Self {
+        channel.0
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How a reading came to be. Ordered from the best to the worst: a worse quality replaces a better one only on demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quality {
+    /// Read from the meter.
+    Measured,
+    /// Put in place of a reading by the meter operator.
+    Substituted,
+    /// Estimated.
+    Estimated,
+    /// Said to be missing: no energy is known. Counts as a gap.
+    Missing,
+}
+
+/// Energy in `[start, start + seconds)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Seconds since the epoch, UTC.
+    pub start: i64,
+    /// Length of the interval in seconds: 300, 900, 1800 or 3600.
+    pub seconds: u32,
+    /// 1 kWh = 1,000,000. Zero when missing.
+    pub milliwatt_hours: i64,
+    /// How it came to be.
+    pub quality: Quality,
+}
+
+impl Reading {
+    /// The instant at which the interval ends, seconds since the epoch.
+    pub fn end(&self) -> i64 {
+        self.start + i64::from(self.seconds)
+    }
+}
+
+/// The readings of one channel: sorted by start, no two overlap. Stored as runs, so that the engine's loops
+/// see plain slices.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Series {
+    runs: Vec<Run>,
+}
+
+/// Readings of one length that follow each other without a gap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Start of the first interval, seconds since the epoch, UTC.
+    pub start: i64,
+    /// Length of every interval, seconds.
+    pub seconds: u32,
+    /// Energy of each interval, milliwatt-hours; no missing ones in here.
+    pub milliwatt_hours: Vec<i64>,
+    /// Stretches of one quality, in order: their counts add up to the number of intervals.
+    pub qualities: Vec<(u32, Quality)>,
+}
+
+impl Run {
+    /// The instant after the last interval, seconds since the epoch.
+    pub fn end(&self) -> i64 {
+        self.start + i64::from(self.seconds) * i64::try_from(self.milliwatt_hours.len()).expect("a run fits memory")
+    }
+}
+
+impl Series {
+    /// From readings sorted by start that do not overlap; missing ones become gaps.
+    ///
+    /// # Panics
+    /// When they are not sorted or overlap: callers have checked.
+    pub fn from_sorted(readings: &[Reading]) -> Self {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut last_end = i64::MIN;
+        for reading in readings {
+            assert!(reading.start >= last_end, "readings are sorted and do not overlap");
+            last_end = reading.end();
+            if reading.quality == Quality::Missing {
+                continue;
+            }
+            match runs.last_mut() {
+                Some(run) if run.seconds == reading.seconds && run.end() == reading.start => {
+                    run.milliwatt_hours.push(reading.milliwatt_hours);
+                    match run.qualities.last_mut() {
+                        Some((count, quality)) if *quality == reading.quality => *count += 1,
+                        _ => run.qualities.push((1, reading.quality)),
+                    }
+                }
+                _ => runs.push(Run {
+                    start: reading.start,
+                    seconds: reading.seconds,
+                    milliwatt_hours: vec![reading.milliwatt_hours],
+                    qualities: vec![(1, reading.quality)],
+                }),
+            }
+        }
+        Self { runs }
+    }
+
+    /// The runs, in order.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Whether there is no reading.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Number of readings.
+    pub fn n_readings(&self) -> usize {
+        self.runs.iter().map(|run| run.milliwatt_hours.len()).sum()
+    }
+
+    /// Every reading, in order.
+    pub fn readings(&self) -> impl Iterator<Item = Reading> {
+        self.runs.iter().flat_map(|run| {
+            let qualities = run.qualities.iter().flat_map(|(n, quality)| std::iter::repeat_n(*quality, *n as usize));
+            run.milliwatt_hours.iter().zip(qualities).enumerate().map(|(i, (milliwatt_hours, quality))| Reading {
+                start: run.start + i64::from(run.seconds) * i64::try_from(i).expect("a run fits memory"),
+                seconds: run.seconds,
+                milliwatt_hours: *milliwatt_hours,
+                quality,
+            })
+        })
+    }
+}

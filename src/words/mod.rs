@@ -1,0 +1,14 @@
+//! The words every room shares: ids, instants, billing periods, the customer.
+//!
+//! Plain checked values. Nothing here reads a clock, a database or a network; each constructor refuses what
+//! the contract refuses, so that a value that exists is a value that is right.
+
+mod customer;
+mod ids;
+mod period;
+mod timestamp;
+
+pub use customer::{AttributeValue, CustomerDocument, MeterPoint};
+pub use ids::{ComparisonId, CustomerId, IdError, PeriodId, PlanId, PlanReference, TenantId};
+pub use period::{BillingPeriod, MAX_PERIOD_DAYS, PeriodError, RegisteredPeriod};
+pub use timestamp::Timestamp;
