@@ -31,6 +31,9 @@ pub struct Question {
     pub period: BillingPeriod,
     /// The billing months: they tile `period`, in order.
     pub months: Vec<BillingPeriod>,
+    /// Whether `months` are registered ones ([`is_registered`]): each is then whole, however many days it has. Counted
+    /// from the first day, the last one can be broken.
+    pub months_registered: bool,
     /// The billing months before the period that look-backs reach, oldest first, adjoining the first of `months`.
     pub earlier_months: Vec<BillingPeriod>,
     /// Readings of the input window, by channel.
@@ -97,6 +100,11 @@ pub fn compare(_question: &Question) -> Result<ComparisonResult, EngineError> {
 /// Cuts a period into billing months: at the bounds of `cycle` (registered periods in order) if they tile all of
 /// it, else counted from its first day (06-14, 07-14, …; a day that a month lacks becomes its last).
 pub fn billing_months(_period: &BillingPeriod, _cycle: &[BillingPeriod]) -> Vec<BillingPeriod> {
+    todo!()
+}
+
+/// Whether [`billing_months`] cuts this period at the bounds of `cycle`: they tile all of it.
+pub fn is_registered(_period: &BillingPeriod, _cycle: &[BillingPeriod]) -> bool {
     todo!()
 }
 

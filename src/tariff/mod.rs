@@ -2,10 +2,17 @@
 //!
 //! `document.rs` is what the JSON may hold, [`Tariff`] what has passed every check. No readings and no bill here.
 
+mod conventions;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+pub use conventions::{
+    BrokenMonthBounds, ConventionOverrides, DailyAmounts, DatedValues, ExportRule, MissingHistory, MonthlyAmounts,
+    RoundingOverride, TierAllocation, TierScope, UnknownChoice, WrappingWindow, YearlyAmounts,
+};
 
 /// A tariff that cannot be billed, or read: one field and the reason. Refusals name every fault found.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
@@ -34,10 +41,6 @@ impl fmt::Display for TariffErrors {
         Ok(())
     }
 }
-
-/// Conventions set from outside, each overriding the plan's own.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ConventionOverrides {}
 
 /// A checked tariff.
 #[derive(Debug, Clone)]
