@@ -1,10 +1,27 @@
 //! Readings: the model, the readers of files, the merge of corrections, the stored block.
 //!
-//! Start with [`Series`] (what a channel is), then `csv.rs` (a file to readings), `merge.rs` (readings into what is
-//! stored), `block.rs` (a month of readings as bytes). No tariff and no money here.
+//! Start with [`Series`] (what a channel is), then `csv.rs` (a file to readings), `collect.rs` (what a conflict, a gap
+//! and an interval are, for every format), `merge.rs` (readings into what is stored), `block.rs` (a month of readings
+//! as bytes). No tariff and no money here.
 
+mod collect;
+mod csv;
+mod detect;
+mod energy;
+mod error;
+mod interval;
+mod json;
+mod stamp;
+
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+
+pub use self::csv::CsvReader;
+pub use detect::{ReadOptions, UsageReader, detect, read};
+pub use energy::milliwatt_hours;
+pub use error::{UsageCode, UsageError};
+pub use json::JsonReader;
 
 use serde::{Deserialize, Serialize};
 
@@ -188,4 +205,39 @@ impl Series {
             })
         })
     }
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ParsedUsage {
+    /// The reader that understood it: `csv`, `json`.
+    pub format: &'static str,
+    /// By channel, each sorted by start and free of overlap. At least one reading.
+    pub readings: BTreeMap<Channel, Vec<Reading>>,
+    /// Rows of the file, repeats and blank ones included.
+    pub n_rows: u64,
+    /// Rows that said the same as another one.
+    pub exact_repeats: u64,
+    /// Cells left blank: gaps.
+    pub blank: u64,
+    /// What a reader of the numbers should know.
+    pub warnings: Vec<UsageWarning>,
+}
+
+impl ParsedUsage {
+    /// Number of readings of all channels.
+    pub fn n_readings(&self) -> usize {
+        self.readings.values().map(Vec::len).sum()
+    }
+}
+
+/// Something that was assumed, with its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UsageWarning {
+    /// Stable: `repeated_hour_once`.
+    pub code: &'static str,
+    /// Line of the file.
+    pub line: Option<u64>,
+    /// For people.
+    pub detail: String,
 }

@@ -1,0 +1,214 @@
+//! Readings as JSON:
+//!
+//! ```json
+//! {"interval_minutes": 30, "readings": [
+//!   {"start": "2026-06-01T00:00:00+01:00", "kwh": "0.219"},
+//!   {"start": "2026-06-01T00:30:00+01:00", "kwh": 0.241, "channel": "export", "quality": "estimated"},
+//!   {"start": "2026-06-01T01:00:00+01:00", "end": "2026-06-01T01:15:00+01:00", "kwh": null}]}
+//! ```
+//!
+//! `start` and `kwh` are wanted. `kwh` is a decimal as text or as a number, read by its digits either way (no
+//! exponent), or `null` where it is not known. `channel` (default `import`) and `interval_minutes` may stand in a
+//! reading or, before `readings`, for all of them; without them and without `end` the starts tell the length. Any
+//! other member is refused. Readings stream; places are JSON pointers.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{BufReader, Read};
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::collect::Collector;
+use super::csv::{parse_cell, parse_quality};
+use super::{Channel, ParsedUsage, ReadOptions, UsageCode, UsageError, UsageReader};
+
+/// The reader of JSON readings.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonReader;
+
+impl UsageReader for JsonReader {
+    fn format(&self) -> &'static str {
+        "json"
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.first() == Some(&b'{')
+    }
+
+    fn read(&self, input: &mut dyn Read, options: &ReadOptions) -> Result<ParsedUsage, UsageError> {
+        let mut document = Document {
+            collector: Collector::new(options.time_zone),
+            channel: Channel::import(),
+            interval_minutes: None,
+            refused: None,
+        };
+        let mut deserializer = serde_json::Deserializer::from_reader(BufReader::new(input));
+        let outcome = deserializer.deserialize_map(&mut document).and_then(|()| deserializer.end());
+        if let Some(refused) = document.refused {
+            return Err(refused);
+        }
+        outcome.map_err(|e| json_error(&e))?;
+        document.collector.finish(self.format()).map_err(by_pointer)
+    }
+}
+
+/// The object around the readings, while it is read.
+struct Document {
+    collector: Collector,
+    channel: Channel,
+    interval_minutes: Option<u64>,
+    /// What one of our own checks refused; serde's error then only ends the reading.
+    refused: Option<UsageError>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonReading<'a> {
+    #[serde(borrow)]
+    start: Cow<'a, str>,
+    kwh: Box<RawValue>,
+    #[serde(borrow, default)]
+    end: Option<Cow<'a, str>>,
+    #[serde(default)]
+    channel: Option<Channel>,
+    #[serde(borrow, default)]
+    quality: Option<Cow<'a, str>>,
+    #[serde(default)]
+    interval_minutes: Option<u64>,
+}
+
+impl Document {
+    fn refuse<E: serde::de::Error>(&mut self, error: UsageError) -> E {
+        self.refused = Some(error);
+        E::custom("refused")
+    }
+
+    /// One reading, the `number`th from 1, into the collector. Errors come with the field of the reading only.
+    fn add(&mut self, reading: &JsonReading<'_>, number: u64) -> Result<(), UsageError> {
+        let raw = reading.kwh.get();
+        let kwh: Cow<'_, str> = if raw == "null" {
+            Cow::Borrowed("")
+        } else if raw.starts_with('"') {
+            Cow::Owned(serde_json::from_str(raw).map_err(|e| json_error(&e))?)
+        } else {
+            Cow::Borrowed(raw)
+        };
+        if kwh.is_empty() && raw != "null" {
+            let message = "an empty text is no number; write null where the energy is not known";
+            return Err(UsageError::new(UsageCode::BadNumber, message).in_field("kwh"));
+        }
+        let quality = parse_quality(reading.quality.as_deref().unwrap_or(""))?;
+        let cell = parse_cell(&kwh, quality).map_err(|e| e.in_field("kwh"))?;
+        let minutes = reading.interval_minutes.or(self.interval_minutes.filter(|_| reading.end.is_none()));
+        let times = self.collector.times(&reading.start, reading.end.as_deref(), minutes)?;
+        let channel_idx = self.collector.channel(reading.channel.as_ref().unwrap_or(&self.channel));
+        self.collector.count_row();
+        self.collector.push(channel_idx, number, times, cell);
+        Ok(())
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Document {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with readings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut has_readings = false;
+        while let Some(member) = map.next_key::<String>()? {
+            match member.as_str() {
+                "channel" | "interval_minutes" if has_readings => {
+                    let error = UsageError::new(UsageCode::BadJson, "write it before the readings it is meant for");
+                    return Err(self.refuse(error.in_field(format!("/{member}"))));
+                }
+                "channel" => self.channel = map.next_value()?,
+                "interval_minutes" => self.interval_minutes = Some(map.next_value()?),
+                "readings" if !has_readings => {
+                    has_readings = true;
+                    map.next_value_seed(Readings(&mut *self))?;
+                }
+                _ => {
+                    let message =
+                        "the member is not known; known are readings, channel and interval_minutes, once each";
+                    let error = UsageError::new(UsageCode::UnknownColumn, message);
+                    return Err(self.refuse(error.in_field(format!("/{member}"))));
+                }
+            }
+        }
+        if has_readings {
+            Ok(())
+        } else {
+            let error = UsageError::new(UsageCode::NoReadings, "the object has no member readings");
+            Err(self.refuse(error.in_field("/readings")))
+        }
+    }
+}
+
+/// The array of readings, fed into the document one by one.
+struct Readings<'a>(&'a mut Document);
+
+impl<'de> DeserializeSeed<'de> for Readings<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Readings<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of readings")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let mut number = 0;
+        loop {
+            let raw = match seq.next_element::<Box<RawValue>>() {
+                Ok(None) => return Ok(()),
+                Ok(Some(raw)) => raw,
+                Err(e) => return Err(e),
+            };
+            let pointer = format!("/readings/{number}");
+            number += 1;
+            let outcome = serde_json::from_str::<JsonReading<'_>>(raw.get())
+                .map_err(|e| UsageError::new(UsageCode::BadJson, strip_place(&e)))
+                .and_then(|reading| self.0.add(&reading, number));
+            if let Err(error) = outcome {
+                let field = error.field.as_ref().map_or(pointer.clone(), |field| format!("{pointer}/{field}"));
+                return Err(self.0.refuse(error.in_field(field)));
+            }
+        }
+    }
+}
+
+/// The place of a fault between readings: their numbers as pointers.
+fn by_pointer(mut error: UsageError) -> UsageError {
+    let pointer = |number: u64| format!("/readings/{}", number.saturating_sub(1));
+    if let Some(other) = error.other_line.take() {
+        error.message = format!("{} (and {})", error.message, pointer(other));
+    }
+    match error.line.take() {
+        Some(number) => error.in_field(pointer(number)),
+        None => error,
+    }
+}
+
+fn json_error(error: &serde_json::Error) -> UsageError {
+    let code = if error.is_io() { UsageCode::Unreadable } else { UsageCode::BadJson };
+    let what = if error.is_eof() { "the JSON stops in the middle: ".to_owned() } else { String::new() };
+    UsageError::new(code, format!("{what}{error}"))
+}
+
+/// serde's text without its "at line 1 column 2", which would count inside one reading.
+fn strip_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,41 @@
+//! Files of readings: what each fixture holds, to the last digit, or where and why it is refused.
+
+mod clock_changes;
+mod csv_files;
+mod json_files;
+
+use std::path::PathBuf;
+
+use chrono_tz::Tz;
+use samebill::usage::{Channel, ParsedUsage, Quality, ReadOptions, Reading, UsageError, read};
+
+/// Reads a file of `fixtures/usage`.
+fn read_fixture(name: &str, zone: Option<Tz>) -> Result<ParsedUsage, UsageError> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/usage").join(name);
+    let file = std::fs::File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    read(file, &ReadOptions { time_zone: zone })
+}
+
+fn read_text(text: &str) -> Result<ParsedUsage, UsageError> {
+    read(text.as_bytes(), &ReadOptions::default())
+}
+
+fn seconds(instant: &str) -> i64 {
+    chrono::DateTime::parse_from_rfc3339(instant).unwrap().timestamp()
+}
+
+/// A measured reading: start, minutes, milliwatt-hours.
+fn measured(start: &str, minutes: u32, milliwatt_hours: i64) -> Reading {
+    Reading { start: seconds(start), seconds: minutes * 60, milliwatt_hours, quality: Quality::Measured }
+}
+
+fn import(usage: &ParsedUsage) -> &[Reading] {
+    &usage.readings[&Channel::import()]
+}
+
+/// Code and line of a refusal.
+#[track_caller]
+fn refusal(outcome: Result<ParsedUsage, UsageError>) -> (&'static str, Option<u64>, Option<u64>) {
+    let error = outcome.expect_err("the file is refused");
+    (error.code.as_str(), error.line, error.other_line)
+}
