@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod comparison;
 pub mod config;
 pub mod engine;
 pub mod store;

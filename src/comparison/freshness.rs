@@ -1,0 +1,248 @@
+//! Whether the inputs of a comparison are still what they were.
+//!
+//! Changes of usage and customer *mark* a row in the transaction that makes them; changes of what many customers
+//! share (plan versions, the engine, registered periods) are *derived* here at every read. A row that is read
+//! unmarked and then found without newer plan versions was fresh at the instant of the first read: versions are only
+//! ever added. A superseded row keeps the freshness it had when it was superseded: what its successor had seen.
+
+use serde::Serialize;
+
+use super::ComparisonError;
+use super::inputs::Calendar;
+use crate::engine::ENGINE_VERSION;
+use crate::store::{ComparisonRow, Store};
+use crate::words::{ComparisonId, TenantId, Timestamp};
+
+/// Entries of the revision log read at once.
+const LOG_PAGE: u32 = 1000;
+
+/// The `freshness` member of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Freshness {
+    /// Fresh or stale.
+    pub state: State,
+    /// When the first change was made; `None` when fresh, or when the change has no time of its own (the engine).
+    pub stale_since: Option<Timestamp>,
+    /// One entry a kind.
+    pub reasons: Vec<Reason>,
+    /// For a stale current row: the call that replaces it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersede: Option<String>,
+}
+
+/// Fresh or stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// At some instant since the request arrived every input was the recorded one.
+    Fresh,
+    /// An input has changed since.
+    Stale,
+}
+
+/// What changed, and how often.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// The kind of input.
+    pub kind: Kind,
+    /// The first change; `None` where the change has no time of its own.
+    pub first: Option<Timestamp>,
+    /// The last change.
+    pub last: Option<Timestamp>,
+    /// Number of changes.
+    pub count: u64,
+}
+
+/// A kind of input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Readings of the input window.
+    UsageCorrected,
+    /// The customer's document.
+    CustomerChanged,
+    /// A newer version of a plan applies to a day of the period.
+    PlanChanged,
+    /// Newly registered periods of the cycle cut the billing months elsewhere.
+    PeriodsRegistered,
+    /// A newer engine computes.
+    EngineChanged,
+}
+
+impl Freshness {
+    /// Every input is the recorded one.
+    pub fn fresh() -> Self {
+        Self { state: State::Fresh, stale_since: None, reasons: Vec::new(), supersede: None }
+    }
+
+    /// Whether an input has changed.
+    pub fn is_stale(&self) -> bool {
+        self.state == State::Stale
+    }
+
+    /// The reason to give when this staleness is the cause of a successor.
+    pub fn supersede_reason(&self) -> &'static str {
+        match self.reasons.first().map(|reason| reason.kind) {
+            Some(Kind::UsageCorrected) => "usage_corrected",
+            Some(Kind::PlanChanged) => "plan_changed",
+            Some(Kind::EngineChanged) => "engine_changed",
+            Some(Kind::CustomerChanged | Kind::PeriodsRegistered) | None => "manual",
+        }
+    }
+
+    /// The freshness of a current row, read after the row itself.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn of_current(store: &dyn Store, tenant: &TenantId, row: &ComparisonRow) -> Result<Self, ComparisonError> {
+        let mut reasons = Reasons::default();
+        if row.stale_since.is_some() {
+            reasons.read_marked(store, tenant, row, None)?;
+        }
+        for newer in store.newer_plan_versions(tenant, row.id)? {
+            reasons.add(Kind::PlanChanged, Some(newer.created_at));
+        }
+        if row.inputs.cycle.is_some() && cuts_differ(store, tenant, row)? {
+            reasons.add(Kind::PeriodsRegistered, None);
+        }
+        if row.inputs.engine < ENGINE_VERSION {
+            reasons.add(Kind::EngineChanged, None);
+        }
+        let mut freshness = reasons.into_freshness(row.stale_since);
+        if freshness.is_stale() {
+            freshness.supersede = Some(format!("POST /v1/comparisons/{}/supersede", row.id));
+        }
+        Ok(freshness)
+    }
+
+    /// The freshness that a superseded row had when `successor` took its place.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn of_superseded(
+        store: &dyn Store,
+        tenant: &TenantId,
+        row: &ComparisonRow,
+        successor: &ComparisonRow,
+    ) -> Result<Self, ComparisonError> {
+        let mut reasons = Reasons::default();
+        reasons.read_marked(store, tenant, row, Some(successor))?;
+        let seen = |plan: &crate::words::PlanId, version: u32| {
+            successor.inputs.plans.iter().any(|p| p.reference.plan_id() == plan && version <= p.newest_version)
+        };
+        for newer in store.newer_plan_versions(tenant, row.id)? {
+            if seen(&newer.plan_id, newer.version) {
+                reasons.add(Kind::PlanChanged, Some(newer.created_at));
+            }
+        }
+        if row.inputs.cuts != successor.inputs.cuts {
+            reasons.add(Kind::PeriodsRegistered, None);
+        }
+        if row.inputs.engine < successor.inputs.engine {
+            reasons.add(Kind::EngineChanged, None);
+        }
+        Ok(reasons.into_freshness(None))
+    }
+
+    /// The freshness of any row, and the current row of its chain.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn of(
+        store: &dyn Store,
+        tenant: &TenantId,
+        row: &ComparisonRow,
+    ) -> Result<(Self, ComparisonId), ComparisonError> {
+        let Some(superseded) = &row.superseded else {
+            return Ok((Self::of_current(store, tenant, row)?, row.id));
+        };
+        let chain = store.chain(tenant, &row.key_digest)?;
+        Self::within_chain(store, tenant, row, superseded.successor_id, &chain)
+    }
+
+    /// The same for a superseded row whose chain has been read.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn within_chain(
+        store: &dyn Store,
+        tenant: &TenantId,
+        row: &ComparisonRow,
+        successor_id: ComparisonId,
+        chain: &[ComparisonRow],
+    ) -> Result<(Self, ComparisonId), ComparisonError> {
+        let latest = chain.iter().find(|other| other.superseded.is_none()).map_or(row.id, |current| current.id);
+        let freshness = match chain.iter().find(|other| other.id == successor_id) {
+            Some(successor) => Self::of_superseded(store, tenant, row, successor)?,
+            None => Self::fresh(),
+        };
+        Ok((freshness, latest))
+    }
+}
+
+/// Whether the registered periods of the customer's cycle would cut the period elsewhere now.
+fn cuts_differ(store: &dyn Store, tenant: &TenantId, row: &ComparisonRow) -> Result<bool, ComparisonError> {
+    let Some(customer) = store.customer(tenant, &row.customer_id)? else {
+        return Ok(false);
+    };
+    if customer.document.billing_cycle != row.inputs.cycle {
+        // The customer's change of cycle is a change of the customer, and marked as one.
+        return Ok(false);
+    }
+    let calendar = Calendar::read(store, tenant, &customer.document, &row.period, &[])?;
+    Ok(calendar.months.iter().skip(1).map(crate::words::BillingPeriod::start).ne(row.inputs.cuts.iter().copied()))
+}
+
+#[derive(Default)]
+struct Reasons(Vec<Reason>);
+
+impl Reasons {
+    fn add(&mut self, kind: Kind, at: Option<Timestamp>) {
+        match self.0.iter_mut().find(|reason| reason.kind == kind) {
+            Some(reason) => {
+                reason.first = reason.first.into_iter().chain(at).min();
+                reason.last = reason.last.into_iter().chain(at).max();
+                reason.count += 1;
+            }
+            None => self.0.push(Reason { kind, first: at, last: at, count: 1 }),
+        }
+    }
+
+    /// Reads the logs of usage and customer from what `row` recorded up to what `until` recorded (`None`: to the end).
+    fn read_marked(
+        &mut self,
+        store: &dyn Store,
+        tenant: &TenantId,
+        row: &ComparisonRow,
+        until: Option<&ComparisonRow>,
+    ) -> Result<(), ComparisonError> {
+        let last_revision = until.map_or(i64::MAX, |other| other.inputs.usage_revision);
+        let mut after = row.inputs.usage_revision;
+        while after < last_revision {
+            let page = store.usage_revisions(tenant, &row.customer_id, after, LOG_PAGE)?;
+            let Some(last) = page.last() else { break };
+            after = last.revision;
+            for entry in page.iter().filter(|entry| entry.revision <= last_revision) {
+                if entry.first_start < row.window.end && row.window.start < entry.last_end {
+                    self.add(Kind::UsageCorrected, Some(entry.created_at));
+                }
+            }
+        }
+        let last_version = until.map_or(i64::MAX, |other| other.inputs.customer_version);
+        for (version, at) in store.customer_versions(tenant, &row.customer_id, row.inputs.customer_version)? {
+            if version <= last_version {
+                self.add(Kind::CustomerChanged, Some(at));
+            }
+        }
+        Ok(())
+    }
+
+    fn into_freshness(mut self, marked: Option<Timestamp>) -> Freshness {
+        if self.0.is_empty() && marked.is_none() {
+            return Freshness::fresh();
+        }
+        self.0.sort_by_key(|reason| reason.kind);
+        let stale_since = self.0.iter().filter_map(|reason| reason.first).chain(marked).min();
+        Freshness { state: State::Stale, stale_since, reasons: self.0, supersede: None }
+    }
+}

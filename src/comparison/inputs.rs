@@ -1,0 +1,382 @@
+//! Step 4 of a comparison: reading everything its numbers depend on, and the record of what was read.
+//!
+//! Versions are read before the data they count: what changes in between is found by the check before the insert.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use chrono::{Days, NaiveDate};
+use itertools::Itertools as _;
+use sha2::{Digest as _, Sha256};
+
+use super::error::NotInForce;
+use super::tariffs::TariffCache;
+use super::{ComparisonError, NaturalKey};
+use crate::engine::{self, ENGINE_VERSION, Options, PlanToBill, Question, VersionInForce};
+use crate::store::{PlanVersion, RecordedInputs, RecordedPlan, Store};
+use crate::words::{BillingPeriod, CustomerDocument, PlanId, PlanReference, TenantId};
+
+/// Most days that one billing month of a cycle can have: how far back a look-back of `n` months can reach.
+const MAX_MONTH_DAYS: u64 = 400;
+
+/// The inputs of one comparison and their record.
+pub(super) struct Inputs {
+    /// What is stored beside the answer and checked before it is stored.
+    pub recorded: RecordedInputs,
+    /// What the engine is asked.
+    pub question: Question,
+    /// Instants of the readings, seconds since the epoch.
+    pub window: Range<i64>,
+}
+
+/// Reads the inputs of a question.
+///
+/// # Errors
+/// [`ComparisonError::NotFound`], [`ComparisonError::PlansNotFound`], [`ComparisonError::PlansNotInForce`], or the
+/// store's.
+pub(super) fn read(
+    store: &dyn Store,
+    tariffs: &TariffCache,
+    key: &NaturalKey,
+    options: &Options,
+) -> Result<Inputs, ComparisonError> {
+    let customer = store
+        .customer(key.tenant(), key.customer())?
+        .ok_or_else(|| ComparisonError::NotFound { what: "customer", id: key.customer().to_string() })?;
+    let plan_ids: Vec<&PlanId> = key.plans().iter().map(PlanReference::plan_id).unique().collect();
+    let versions = store.plan_versions(key.tenant(), &plan_ids)?;
+    let plans = plans_to_bill(tariffs, key, &versions)?;
+    let calendar = Calendar::read(store, key.tenant(), &customer.document, key.period(), &plans)?;
+    let usage = store.usage(key.tenant(), key.customer(), calendar.window.clone())?;
+
+    let question = Question {
+        time_zone: customer.document.time_zone,
+        period: *key.period(),
+        months: calendar.months,
+        months_registered: calendar.months_registered,
+        earlier_months: calendar.earlier_months,
+        readings: usage.readings,
+        attributes: used_attributes(&customer.document, &plans),
+        plans,
+        options: options.clone(),
+    };
+    let newest_block = usage.blocks.iter().map(|block| block.revision).max().unwrap_or(0);
+    let recorded = RecordedInputs {
+        // The head was read before the blocks: an import in between is in the blocks.
+        usage_revision: customer.usage_revision.max(newest_block),
+        customer_version: customer.version,
+        blocks: usage.blocks,
+        plans: recorded_plans(&question.plans, &versions),
+        cycle: customer.document.billing_cycle.clone(),
+        cuts: question.months.iter().skip(1).map(BillingPeriod::start).collect(),
+        engine: ENGINE_VERSION,
+        digest: digest(&question),
+    };
+    Ok(Inputs { recorded, question, window: calendar.window })
+}
+
+/// The days of a question: its billing months, those its plans look back on, and the instants of both.
+pub(super) struct Calendar {
+    /// They tile the period.
+    pub months: Vec<BillingPeriod>,
+    /// Whether they are registered ones, each whole however many days it has.
+    pub months_registered: bool,
+    /// Before the period, oldest first.
+    pub earlier_months: Vec<BillingPeriod>,
+    /// Seconds since the epoch.
+    pub window: Range<i64>,
+}
+
+impl Calendar {
+    /// Reads the registered periods of the customer's cycle and cuts the period at them.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(super) fn read(
+        store: &dyn Store,
+        tenant: &TenantId,
+        customer: &CustomerDocument,
+        period: &BillingPeriod,
+        plans: &[PlanToBill],
+    ) -> Result<Self, ComparisonError> {
+        let n_earlier = look_back_months(plans);
+        let cycle = match &customer.billing_cycle {
+            Some(cycle) => {
+                let reach = Days::new(u64::from(n_earlier) * MAX_MONTH_DAYS);
+                let first = period.start().checked_sub_days(reach).unwrap_or(NaiveDate::MIN);
+                store.cycle_periods(tenant, cycle, &(first..period.end()))?
+            }
+            None => Vec::new(),
+        };
+        Ok(Self::cut(customer, period, n_earlier, &cycle))
+    }
+
+    fn cut(customer: &CustomerDocument, period: &BillingPeriod, n_earlier: u32, cycle: &[BillingPeriod]) -> Self {
+        let earlier_months = engine::earlier_months(period, n_earlier, cycle);
+        let end = engine::instants(customer.time_zone, period).end;
+        let start = engine::instants(customer.time_zone, earlier_months.first().unwrap_or(period)).start;
+        Self {
+            months: engine::billing_months(period, cycle),
+            months_registered: engine::is_registered(period, cycle),
+            earlier_months,
+            window: start..end,
+        }
+    }
+}
+
+/// Billing months before the first one that any of the plans reads.
+pub(super) fn look_back_months(plans: &[PlanToBill]) -> u32 {
+    let tariffs = plans.iter().flat_map(|plan| &plan.versions).map(|version| &version.tariff);
+    tariffs.map(|tariff| tariff.look_back_months()).max().unwrap_or(0)
+}
+
+/// The customer's attributes that one of the plans refers to.
+pub(super) fn used_attributes(
+    customer: &CustomerDocument,
+    plans: &[PlanToBill],
+) -> BTreeMap<String, crate::words::AttributeValue> {
+    let tariffs = plans.iter().flat_map(|plan| &plan.versions).map(|version| &version.tariff);
+    let used: BTreeSet<&String> = tariffs.flat_map(|tariff| tariff.attributes()).collect();
+    customer
+        .attributes
+        .iter()
+        .filter(|(name, _)| used.contains(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn plans_to_bill(
+    tariffs: &TariffCache,
+    key: &NaturalKey,
+    versions: &BTreeMap<PlanId, Vec<PlanVersion>>,
+) -> Result<Vec<PlanToBill>, ComparisonError> {
+    let mut unknown = Vec::new();
+    let mut not_in_force = Vec::new();
+    let mut plans = Vec::with_capacity(key.plans().len());
+    for reference in key.plans() {
+        let all = versions.get(reference.plan_id()).map_or(&[][..], Vec::as_slice);
+        let chosen = match reference.pinned_version() {
+            Some(number) => match all.iter().find(|version| version.version == number) {
+                Some(version) => vec![(version, *key.period())],
+                None => Vec::new(),
+            },
+            None if all.is_empty() => Vec::new(),
+            None => match versions_in_force(key.period(), all) {
+                Ok(chosen) => chosen,
+                Err(days) => {
+                    let pinnable = all.iter().map(|version| version.version).collect();
+                    not_in_force.push(NotInForce { reference: reference.clone(), days, versions: pinnable });
+                    continue;
+                }
+            },
+        };
+        if chosen.is_empty() {
+            unknown.push(reference.clone());
+            continue;
+        }
+        let versions = chosen
+            .into_iter()
+            .map(|(version, days)| {
+                let tariff = tariffs.compile(key.tenant(), version)?;
+                Ok(VersionInForce { version: version.version, days, tariff })
+            })
+            .collect::<Result<_, ComparisonError>>()?;
+        plans.push(PlanToBill { reference: reference.clone(), versions });
+    }
+    if !unknown.is_empty() {
+        return Err(ComparisonError::PlansNotFound(unknown));
+    }
+    if !not_in_force.is_empty() {
+        return Err(ComparisonError::PlansNotInForce(not_in_force));
+    }
+    Ok(plans)
+}
+
+/// For each day the highest version that applies to it, as stretches in date order.
+///
+/// # Errors
+/// The stretches of days to which none applies.
+fn versions_in_force<'a>(
+    period: &BillingPeriod,
+    versions: &'a [PlanVersion],
+) -> Result<Vec<(&'a PlanVersion, BillingPeriod)>, Vec<Range<NaiveDate>>> {
+    let mut stretches: Vec<(Option<&PlanVersion>, Range<NaiveDate>)> = Vec::new();
+    for day in period.start().iter_days().take_while(|day| *day < period.end()) {
+        let in_force = versions.iter().filter(|version| version.applies_on(day)).max_by_key(|version| version.version);
+        let next = day.succ_opt().expect("the period ends after this day");
+        match stretches.last_mut() {
+            Some((last, days)) if last.map(|v| v.version) == in_force.map(|v| v.version) => days.end = next,
+            _ => stretches.push((in_force, day..next)),
+        }
+    }
+    let without: Vec<_> =
+        stretches.iter().filter(|(version, _)| version.is_none()).map(|(_, days)| days.clone()).collect();
+    if !without.is_empty() {
+        return Err(without);
+    }
+    let days = |days: Range<NaiveDate>| BillingPeriod::new(days.start, days.end).expect("a part of a billing period");
+    Ok(stretches.into_iter().filter_map(|(version, range)| Some((version?, days(range)))).collect())
+}
+
+fn recorded_plans(plans: &[PlanToBill], versions: &BTreeMap<PlanId, Vec<PlanVersion>>) -> Vec<RecordedPlan> {
+    let newest = |id: &PlanId| versions.get(id).and_then(|all| all.iter().map(|v| v.version).max()).unwrap_or(0);
+    plans
+        .iter()
+        .map(|plan| RecordedPlan {
+            reference: plan.reference.clone(),
+            versions: plan.versions.iter().map(|version| version.version).collect(),
+            newest_version: newest(plan.reference.plan_id()),
+        })
+        .collect()
+}
+
+/// SHA-256 over the contents that decide the numbers: readings of the window, attributes that the plans use,
+/// canonical documents with version and days, engine, time zone, cuts, options. Every part is length-prefixed.
+///
+/// Counters (usage revision, customer version) are not in it: a correction outside the window, or one taken back,
+/// leaves it as it is.
+pub(super) fn digest(question: &Question) -> [u8; 32] {
+    let mut parts = Parts(Sha256::new());
+    parts.text("samebill-inputs-1");
+    parts.number(i64::from(ENGINE_VERSION));
+    parts.text(question.time_zone.name());
+    parts.days(std::slice::from_ref(&question.period));
+    parts.days(&question.months);
+    parts.number(i64::from(question.months_registered));
+    parts.days(&question.earlier_months);
+    parts.text(&question.options.min_coverage.normalize().to_string());
+    parts.number(i64::from(question.options.split_intervals_even));
+    parts.json(&question.options.conventions);
+    parts.json(&question.attributes);
+    parts.count(question.plans.len());
+    for plan in &question.plans {
+        parts.text(plan.reference.as_str());
+        parts.count(plan.versions.len());
+        for version in &plan.versions {
+            parts.number(i64::from(version.version));
+            parts.days(std::slice::from_ref(&version.days));
+            parts.text(version.tariff.canonical_json());
+        }
+    }
+    parts.count(question.readings.values().filter(|series| !series.is_empty()).count());
+    for (channel, series) in question.readings.iter().filter(|(_, series)| !series.is_empty()) {
+        parts.text(channel.as_str());
+        parts.count(series.n_readings());
+        for reading in series.readings() {
+            parts.number(reading.start);
+            parts.number(i64::from(reading.seconds));
+            parts.number(reading.milliwatt_hours);
+            parts.number(reading.quality as i64);
+        }
+    }
+    parts.0.finalize().into()
+}
+
+struct Parts(Sha256);
+
+impl Parts {
+    fn number(&mut self, number: i64) {
+        self.0.update(number.to_le_bytes());
+    }
+
+    fn count(&mut self, count: usize) {
+        self.number(i64::try_from(count).expect("a count fits 63 bits"));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.0.update(text.as_bytes());
+    }
+
+    fn json(&mut self, value: &impl serde::Serialize) {
+        self.text(&serde_json::to_string(value).expect("plain values can be written"));
+    }
+
+    fn days(&mut self, days: &[BillingPeriod]) {
+        self.count(days.len());
+        for period in days {
+            self.text(&format!("{}/{}", period.start(), period.end()));
+        }
+    }
+}
+
+/// The question that another record of inputs asks, with readings, customer and cuts of the caller's choice: the
+/// cross bills of a difference.
+pub(super) fn question_of(
+    customer: &CustomerDocument,
+    period: &BillingPeriod,
+    calendar: &Calendar,
+    readings: BTreeMap<crate::usage::Channel, crate::usage::Series>,
+    plans: Vec<PlanToBill>,
+    options: &Options,
+) -> Question {
+    Question {
+        time_zone: customer.time_zone,
+        period: *period,
+        months: calendar.months.clone(),
+        months_registered: calendar.months_registered,
+        earlier_months: calendar.earlier_months.clone(),
+        readings,
+        attributes: used_attributes(customer, &plans),
+        plans,
+        options: options.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::NewPlanVersion;
+    use crate::words::Timestamp;
+
+    fn version(number: u32, from: Option<&str>, to: Option<&str>) -> PlanVersion {
+        PlanVersion {
+            plan_id: "flat".parse().unwrap(),
+            version: number,
+            content: NewPlanVersion {
+                document: "{}".to_owned(),
+                source: None,
+                media_type: "application/json".to_owned(),
+                in_force_from: from.map(|date| date.parse().unwrap()),
+                in_force_to: to.map(|date| date.parse().unwrap()),
+                name: "Flat".to_owned(),
+                currency: "GBP".to_owned(),
+                provider: None,
+                territory: None,
+                tags: Vec::new(),
+            },
+            created_at: Timestamp::from_micros(0),
+        }
+    }
+
+    fn stretches(versions: &[PlanVersion]) -> Result<Vec<(u32, String)>, Vec<String>> {
+        let june = BillingPeriod::from_year_or_month("2026-06").unwrap().unwrap();
+        versions_in_force(&june, versions)
+            .map(|all| all.iter().map(|(v, days)| (v.version, format!("{}/{}", days.start(), days.end()))).collect())
+            .map_err(|days| days.iter().map(|d| format!("{}/{}", d.start, d.end)).collect())
+    }
+
+    #[test]
+    fn on_each_day_the_highest_version_that_applies_is_in_force() {
+        let all = [
+            version(1, None, None),
+            version(2, Some("2026-06-11"), None),
+            version(3, Some("2026-06-20"), Some("2026-06-21")),
+        ];
+        let expected = [
+            (1, "2026-06-01/2026-06-11"),
+            (2, "2026-06-11/2026-06-20"),
+            (3, "2026-06-20/2026-06-21"),
+            (2, "2026-06-21/2026-07-01"),
+        ];
+        assert_eq!(stretches(&all).unwrap(), expected.map(|(v, days)| (v, days.to_owned())));
+    }
+
+    #[test]
+    fn days_without_a_version_are_named() {
+        let all =
+            [version(1, Some("2026-06-02"), Some("2026-06-11")), version(2, Some("2026-06-12"), Some("2026-06-30"))];
+        let expected = ["2026-06-01/2026-06-02", "2026-06-11/2026-06-12", "2026-06-30/2026-07-01"];
+        assert_eq!(stretches(&all).unwrap_err(), expected);
+    }
+}
