@@ -40,6 +40,15 @@ pub(super) struct Collector {
     /// Rows whose local time the clock showed twice.
     repeated_hours: Vec<RepeatedHour>,
     n_rows: u64,
+    offsets: Offsets,
+}
+
+/// Which offsets the times of a file carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Offsets {
+    NoTimes,
+    All(i32),
+    Mixed,
 }
 
 #[derive(Debug)]
@@ -62,7 +71,7 @@ pub(super) struct Times {
 impl Collector {
     /// An empty one. `zone`: what local times without an offset are in.
     pub(super) fn new(zone: Option<Tz>) -> Self {
-        Self { zone, channels: Vec::new(), repeated_hours: Vec::new(), n_rows: 0 }
+        Self { zone, channels: Vec::new(), repeated_hours: Vec::new(), n_rows: 0, offsets: Offsets::NoTimes }
     }
 
     /// The place of a channel, made on first sight.
@@ -77,9 +86,14 @@ impl Collector {
     ///
     /// # Errors
     /// Without a place: a local time without a zone, one that does not exist, a length that is none of ours.
-    pub(super) fn times(&self, start: &str, end: Option<&str>, minutes: Option<u64>) -> Result<Times, UsageError> {
+    pub(super) fn times(&mut self, start: &str, end: Option<&str>, minutes: Option<u64>) -> Result<Times, UsageError> {
         let start_stamp = Stamp::parse(start).map_err(|e| e.in_field("start"))?;
         let resolved = self.instants(start_stamp).map_err(|e| e.in_field("start"))?;
+        self.offsets = match (self.offsets, start_stamp) {
+            (Offsets::NoTimes, Stamp::Instant(_, offset)) => Offsets::All(offset),
+            (Offsets::All(all), Stamp::Instant(_, offset)) if all == offset => Offsets::All(all),
+            _ => Offsets::Mixed,
+        };
         let (start, twice) = match (resolved, start_stamp) {
             (Resolved::Twice(first, second), Stamp::Local(local)) => (first, Some((local, second))),
             (Resolved::Once(instant) | Resolved::Twice(instant, _), _) => (instant, None),
@@ -125,7 +139,7 @@ impl Collector {
 
     fn instants(&self, stamp: Stamp) -> Result<Resolved, UsageError> {
         match (stamp, self.zone) {
-            (Stamp::Instant(instant), _) => Ok(Resolved::Once(instant)),
+            (Stamp::Instant(instant, _), _) => Ok(Resolved::Once(instant)),
             (Stamp::Local(local), Some(zone)) => resolve(local, zone),
             (Stamp::Local(local), None) => Err(UsageError::new(
                 UsageCode::TimeZoneNeeded,
@@ -163,7 +177,12 @@ impl Collector {
     /// Conflicts, overlaps and lengths, with their lines; [`UsageCode::NoReadings`] when there is none.
     pub(super) fn finish(mut self, format: &'static str) -> Result<ParsedUsage, UsageError> {
         let warnings = self.settle_repeated_hours()?;
-        let mut parsed = ParsedUsage { format, n_rows: self.n_rows, warnings, ..ParsedUsage::default() };
+        let offset_seconds = match self.offsets {
+            Offsets::All(offset) => Some(offset),
+            Offsets::NoTimes | Offsets::Mixed => None,
+        };
+        let mut parsed =
+            ParsedUsage { format, n_rows: self.n_rows, offset_seconds, warnings, ..ParsedUsage::default() };
         // Rows whose channel has too few of them take the length that the rest of the file shows.
         let mut known_length = None;
         self.channels.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.len()));

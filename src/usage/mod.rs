@@ -220,6 +220,8 @@ pub struct ParsedUsage {
     pub exact_repeats: u64,
     /// Cells left blank: gaps.
     pub blank: u64,
+    /// The offset from UTC, seconds east, if all times of the file carry the same one.
+    pub offset_seconds: Option<i32>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<UsageWarning>,
 }
