@@ -14,6 +14,7 @@ use super::tariffs::TariffCache;
 use super::{ComparisonError, NaturalKey};
 use crate::engine::{self, ENGINE_VERSION, Options, PlanToBill, Question, VersionInForce};
 use crate::store::{PlanVersion, RecordedInputs, RecordedPlan, Store};
+use crate::usage::{Channel, Reading, Series};
 use crate::words::{BillingPeriod, CustomerDocument, PlanId, PlanReference, TenantId};
 
 /// Most days that one billing month of a cycle can have: how far back a look-back of `n` months can reach.
@@ -306,7 +307,7 @@ pub(super) fn question_of(
     customer: &CustomerDocument,
     period: &BillingPeriod,
     calendar: &Calendar,
-    readings: BTreeMap<crate::usage::Channel, crate::usage::Series>,
+    readings: BTreeMap<Channel, Series>,
     plans: Vec<PlanToBill>,
     options: &Options,
 ) -> Question {
@@ -321,6 +322,32 @@ pub(super) fn question_of(
         plans,
         options: options.clone(),
     }
+}
+
+/// The question that stored readings would give, from readings at hand: what `samebill bill` asks. Its numbers are those
+/// of the service because it is cut, sorted and narrowed down here as a stored one is.
+///
+/// * `readings`: by channel, sorted and free of overlap; those outside the input window are left out.
+/// * `plans`: in any order.
+pub fn offline_question(
+    customer: &CustomerDocument,
+    period: &BillingPeriod,
+    mut plans: Vec<PlanToBill>,
+    readings: &BTreeMap<Channel, Vec<Reading>>,
+    options: &Options,
+) -> Question {
+    plans.sort_by(|a, b| a.reference.cmp(&b.reference));
+    let calendar = Calendar::cut(customer, period, look_back_months(&plans), &[]);
+    let series = readings
+        .iter()
+        .map(|(channel, readings)| {
+            let from = readings.partition_point(|reading| reading.start < calendar.window.start);
+            let to = readings.partition_point(|reading| reading.start < calendar.window.end);
+            (channel.clone(), Series::from_sorted(&readings[from..to]))
+        })
+        .filter(|(_, series)| !series.is_empty())
+        .collect();
+    question_of(customer, period, &calendar, series, plans, options)
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub use envelope::{Answer, Detail, Envelope, View};
 pub use error::{ComparisonError, ComparisonResult, NotInForce};
 pub use freshness::{Freshness, Kind, Reason, State};
 pub use history::{Cursor, CursorError};
+pub use inputs::offline_question;
 pub use key::{MAX_PLANS, NaturalKey, PlanCountError};
 pub use render::{Rendered, render};
 pub use supersede::SupersedeRequest;
