@@ -4,6 +4,7 @@
 //! and an interval are, for every format), `merge.rs` (readings into what is stored), `block.rs` (a month of readings
 //! as bytes). No tariff and no money here.
 
+pub mod block;
 mod collect;
 mod csv;
 mod detect;
@@ -11,6 +12,7 @@ mod energy;
 mod error;
 mod interval;
 mod json;
+mod merge;
 mod stamp;
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ pub use detect::{ReadOptions, UsageReader, detect, read};
 pub use energy::milliwatt_hours;
 pub use error::{UsageCode, UsageError};
 pub use json::JsonReader;
+pub use merge::{MergeError, Merged, OnConflict, merge};
 
 use serde::{Deserialize, Serialize};
 
