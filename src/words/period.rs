@@ -91,6 +91,39 @@ impl BillingPeriod {
     pub fn n_days(&self) -> i64 {
         (self.end - self.start).num_days()
     }
+
+    /// The billing months it is cut into, in order; they tile it.
+    ///
+    /// * `registered`: periods of the customer's cycle, sorted by start. If they cover every day, without a gap,
+    ///   the cuts are their bounds; else months are counted from the first day (06-14, 07-14, …; a day that a
+    ///   month lacks becomes its last), and the last one may be a part of a month.
+    pub fn billing_months(&self, registered: &[Self]) -> Vec<Self> {
+        let mut bounds = self.registered_bounds(registered).unwrap_or_else(|| {
+            (1..)
+                .map_while(|n_months| self.start.checked_add_months(Months::new(n_months)))
+                .take_while(|bound| *bound < self.end)
+                .collect()
+        });
+        bounds.insert(0, self.start);
+        bounds.push(self.end);
+        bounds.windows(2).map(|pair| Self { start: pair[0], end: pair[1] }).collect()
+    }
+
+    /// Bounds of the registered periods inside this one; `None` if they do not cover it.
+    fn registered_bounds(self, registered: &[Self]) -> Option<Vec<NaiveDate>> {
+        let mut covered_to = self.start;
+        let mut bounds = Vec::new();
+        for period in registered.iter().filter(|period| period.end > self.start && period.start < self.end) {
+            if period.start > covered_to || (period.start < covered_to && covered_to != self.start) {
+                return None;
+            }
+            covered_to = period.end;
+            if period.end < self.end {
+                bounds.push(period.end);
+            }
+        }
+        (covered_to >= self.end).then_some(bounds)
+    }
 }
 
 /// A period registered for the tenant under an id; never changed once registered. The periods of one
@@ -127,6 +160,42 @@ mod tests {
         assert!(BillingPeriod::from_year_or_month("2026-13").unwrap().is_err());
         assert!(BillingPeriod::from_year_or_month("2026-6").is_none());
         assert!(BillingPeriod::from_year_or_month("june").is_none());
+    }
+
+    fn period(start: &str, end: &str) -> BillingPeriod {
+        BillingPeriod::new(date(start), date(end)).unwrap()
+    }
+
+    #[test]
+    fn months_are_counted_from_the_first_day() {
+        assert_eq!(period("2026-06-01", "2026-07-01").billing_months(&[]), [period("2026-06-01", "2026-07-01")]);
+        assert_eq!(
+            period("2026-01-31", "2026-04-10").billing_months(&[]),
+            [
+                period("2026-01-31", "2026-02-28"),
+                period("2026-02-28", "2026-03-31"),
+                period("2026-03-31", "2026-04-10")
+            ]
+        );
+        assert_eq!(period("2026-01-01", "2027-01-01").billing_months(&[]).len(), 12);
+    }
+
+    #[test]
+    fn registered_periods_cut_only_what_they_cover_without_a_gap() {
+        let cycle = [period("2026-05-12", "2026-06-11"), period("2026-06-11", "2026-07-14")];
+        let asked = period("2026-05-20", "2026-07-14");
+        assert_eq!(
+            asked.billing_months(&cycle),
+            [period("2026-05-20", "2026-06-11"), period("2026-06-11", "2026-07-14")]
+        );
+        let counted = asked.billing_months(&[]);
+        assert_eq!(counted.len(), 2);
+        assert_eq!(asked.billing_months(&cycle[..1]), counted);
+        assert_eq!(asked.billing_months(&cycle[1..]), counted);
+        let gap = [period("2026-05-12", "2026-06-10"), cycle[1]];
+        assert_eq!(asked.billing_months(&gap), counted);
+        let one = period("2026-06-12", "2026-06-20");
+        assert_eq!(one.billing_months(&cycle), [one]);
     }
 
     #[test]
