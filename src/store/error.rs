@@ -31,3 +31,8 @@ pub enum StoreError {
     #[error("the database failed")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
+
+/// The schema is older than this program: `samebill migrate` has not been run.
+#[derive(Debug, Error)]
+#[error("the database lacks migrations ({}); run `samebill migrate`", .0.join(", "))]
+pub struct PendingMigrations(pub Vec<String>);

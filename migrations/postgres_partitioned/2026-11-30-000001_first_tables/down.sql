@@ -1,0 +1,12 @@
+DROP TABLE comparison_plans;
+DROP TABLE comparison_results;
+DROP TABLE comparisons;
+DROP TABLE usage_revisions;
+DROP TABLE usage_blocks;
+DROP TABLE registered_periods;
+DROP TABLE billing_cycles;
+DROP TABLE plan_tags;
+DROP TABLE plan_versions;
+DROP TABLE plans;
+DROP TABLE customer_versions;
+DROP TABLE customers;

@@ -1,0 +1,374 @@
+//! The values that pass between the service and the store.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use chrono::NaiveDate;
+
+use crate::usage::{Channel, OnConflict, Reading, Series};
+use crate::words::{
+    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, PlanId, PlanReference, TenantId, Timestamp,
+};
+
+/// What a PUT did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Put<T> {
+    /// There was none before.
+    Created(T),
+    /// There was one, and it is another now.
+    Changed(T),
+    /// The same was there already.
+    Unchanged(T),
+}
+
+impl<T> Put<T> {
+    /// What is stored now.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Created(value) | Self::Changed(value) | Self::Unchanged(value) => value,
+        }
+    }
+}
+
+/// A customer's head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Customer {
+    /// Its id.
+    pub id: CustomerId,
+    /// Version of the document, from 1.
+    pub version: i64,
+    /// Rises by one whenever an import changed a reading; 0 before the first.
+    pub usage_revision: i64,
+    /// The newest document.
+    pub document: CustomerDocument,
+    /// When the customer was first put.
+    pub created_at: Timestamp,
+    /// When this version was put.
+    pub updated_at: Timestamp,
+}
+
+/// A plan version to be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPlanVersion {
+    /// Our plan document, canonical JSON: what is compared and billed.
+    pub document: String,
+    /// What was sent, when it was not our own document (URDB and the like), else `None`.
+    pub source: Option<String>,
+    /// Media type of what was sent.
+    pub media_type: String,
+    /// First day on which it applies; `None`: always.
+    pub in_force_from: Option<NaiveDate>,
+    /// The day after the last on which it applies; `None`: open.
+    pub in_force_to: Option<NaiveDate>,
+    /// For lists.
+    pub name: String,
+    /// ISO 4217.
+    pub currency: String,
+    /// Who offers it, for lists.
+    pub provider: Option<String>,
+    /// Where it is offered, for lists.
+    pub territory: Option<String>,
+    /// For lists.
+    pub tags: Vec<String>,
+}
+
+/// An immutable plan version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanVersion {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// From 1. On each day the highest version that applies to the day is in force.
+    pub version: u32,
+    /// What it says.
+    pub content: NewPlanVersion,
+    /// When it was put.
+    pub created_at: Timestamp,
+}
+
+impl PlanVersion {
+    /// Whether it applies to a day.
+    pub fn applies_on(&self, day: NaiveDate) -> bool {
+        self.content.in_force_from.is_none_or(|from| from <= day) && self.content.in_force_to.is_none_or(|to| day < to)
+    }
+}
+
+/// Which plans a list shows; every part given must match.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlanFilter {
+    /// A part of name or id, whatever the case.
+    pub q: Option<String>,
+    /// Exactly.
+    pub provider: Option<String>,
+    /// Exactly.
+    pub territory: Option<String>,
+    /// One of its tags.
+    pub tag: Option<String>,
+    /// The newest version applies on this day.
+    pub in_force_on: Option<NaiveDate>,
+}
+
+/// Readings to be merged, each channel sorted by start and free of overlap, with a note on where they come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageImport {
+    /// By channel; may hold [`crate::usage::Quality::Missing`].
+    pub readings: BTreeMap<Channel, Vec<Reading>>,
+    /// Rule for readings that differ.
+    pub on_conflict: OnConflict,
+    /// Name of the file, if there was one.
+    pub file_name: Option<String>,
+    /// SHA-256 of what was sent.
+    pub sha256: [u8; 32],
+    /// The reader that understood it: `csv`, `json`.
+    pub format: String,
+}
+
+/// What an import did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportOutcome {
+    /// Readings where none was.
+    pub added: u64,
+    /// Readings that replaced another one.
+    pub replaced: u64,
+    /// Readings that differ and did not replace the stored one.
+    pub kept: u64,
+    /// Readings that were there already.
+    pub unchanged: u64,
+    /// Usage revision before.
+    pub revision_before: i64,
+    /// Usage revision after: the same if nothing changed.
+    pub revision_after: i64,
+    /// Comparisons that became stale by this.
+    pub stale: Vec<ComparisonId>,
+}
+
+/// Revision of the block of one channel and UTC month.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct BlockRevision {
+    /// The channel.
+    pub channel: Channel,
+    /// First day of the UTC month.
+    pub month: NaiveDate,
+    /// Usage revision that wrote it.
+    pub revision: i64,
+}
+
+/// Readings of a window with the revisions they come from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoredUsage {
+    /// By channel, cut to the window.
+    pub readings: BTreeMap<Channel, Series>,
+    /// Of every block the window touches, sorted.
+    pub blocks: Vec<BlockRevision>,
+}
+
+/// One entry of the log of usage revisions.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct UsageRevision {
+    /// The revision it made.
+    pub revision: i64,
+    /// When.
+    pub created_at: Timestamp,
+    /// First changed instant, seconds since the epoch.
+    pub first_start: i64,
+    /// End of the last changed reading, seconds since the epoch.
+    pub last_end: i64,
+    /// Readings added.
+    pub added: u64,
+    /// Readings replaced.
+    pub replaced: u64,
+    /// Name of the file, if there was one.
+    pub file_name: Option<String>,
+    /// The reader.
+    pub format: String,
+    /// SHA-256 of what was sent, hex.
+    pub sha256: String,
+}
+
+/// The inputs a comparison was made from, as they are checked and recorded.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RecordedInputs {
+    /// Usage revision of the customer's head. Only a first glance: the check compares `blocks`.
+    pub usage_revision: i64,
+    /// Customer version.
+    pub customer_version: i64,
+    /// Blocks of the input window, sorted.
+    pub blocks: Vec<BlockRevision>,
+    /// One entry a plan reference, sorted.
+    pub plans: Vec<RecordedPlan>,
+    /// The billing cycle whose registered periods made the cuts, if one did or could have.
+    pub cycle: Option<String>,
+    /// Inner bounds between the billing months.
+    pub cuts: Vec<NaiveDate>,
+    /// Version of the engine.
+    pub engine: i32,
+    /// SHA-256 over contents: readings of the window, attributes used, documents, engine.
+    #[serde(with = "hex::serde")]
+    pub digest: [u8; 32],
+}
+
+/// A plan reference and what it meant.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RecordedPlan {
+    /// As in the question.
+    pub reference: PlanReference,
+    /// Versions in force in the period, in date order.
+    pub versions: Vec<u32>,
+    /// Highest version that existed when they were read.
+    pub newest_version: u32,
+}
+
+/// A computed comparison, ready to be stored.
+#[derive(Debug, Clone)]
+pub struct NewComparison {
+    /// Made by this call.
+    pub id: ComparisonId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Of which customer.
+    pub customer_id: CustomerId,
+    /// Over which days.
+    pub period: BillingPeriod,
+    /// Sorted, without repetition.
+    pub plan_references: Vec<PlanReference>,
+    /// SHA-256 of the natural key.
+    pub key_digest: [u8; 32],
+    /// The natural key as text, compared after a hit.
+    pub key_text: String,
+    /// What it was made from.
+    pub inputs: RecordedInputs,
+    /// Input window, seconds since the epoch, `[start, end)`.
+    pub window: Range<i64>,
+    /// The `result` object as bytes.
+    pub result: Vec<u8>,
+    /// The same without line items.
+    pub summary: Vec<u8>,
+    /// Totals for lists: a small JSON object.
+    pub totals: String,
+}
+
+/// A comparison without its result bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparisonRow {
+    /// Its id.
+    pub id: ComparisonId,
+    /// Of which customer.
+    pub customer_id: CustomerId,
+    /// Over which days.
+    pub period: BillingPeriod,
+    /// Sorted, without repetition.
+    pub plan_references: Vec<PlanReference>,
+    /// SHA-256 of the natural key.
+    pub key_digest: [u8; 32],
+    /// The natural key as text.
+    pub key_text: String,
+    /// What it was made from.
+    pub inputs: RecordedInputs,
+    /// Input window, seconds since the epoch.
+    pub window: Range<i64>,
+    /// Totals for lists.
+    pub totals: String,
+    /// When it became current.
+    pub created_at: Timestamp,
+    /// When it stopped being current, by what, and why.
+    pub superseded: Option<SupersededBy>,
+    /// The row it replaced.
+    pub predecessor_id: Option<ComparisonId>,
+    /// When usage or customer changed under it; tenant-wide changes are derived, not marked.
+    pub stale_since: Option<Timestamp>,
+}
+
+/// The end of a row's time as the current one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SupersededBy {
+    /// The successor's `created_at`.
+    pub at: Timestamp,
+    /// The successor.
+    pub successor_id: ComparisonId,
+    /// `usage_corrected`, `plan_changed`, `engine_changed`, `manual`.
+    pub reason: String,
+    /// A person's words.
+    pub note: Option<String>,
+}
+
+/// A comparison with its result bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredComparison {
+    /// The envelope.
+    pub row: ComparisonRow,
+    /// The `result` object as it was written.
+    pub result: Vec<u8>,
+    /// The rendering without line items.
+    pub summary: Vec<u8>,
+    /// Of a current comparison, what [`super::Store::newer_plan_versions`] says, read after the row: with no mark
+    /// and nothing here, usage, customer and plans were the recorded ones at the instant the row was read.
+    pub newer_plan_versions: Vec<NewerPlanVersion>,
+}
+
+/// The answer of [`super::Store::insert_comparison`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "made once a call, and mostly the large one")]
+pub enum Inserted {
+    /// This call made the current row.
+    Created(ComparisonRow),
+    /// Another call's row stands: read it by key.
+    Lost,
+    /// A recorded input differs from what is stored now: read and compute again.
+    InputsChanged,
+}
+
+/// Why a comparison is superseded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SupersedeCause {
+    /// `usage_corrected`, `plan_changed`, `engine_changed`, `manual`.
+    pub reason: String,
+    /// A person's words.
+    pub note: Option<String>,
+    /// Store a successor even if the inputs are the same.
+    pub force: bool,
+}
+
+/// The answer of [`super::Store::supersede`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Superseded {
+    /// The new current row.
+    Created(ComparisonRow),
+    /// Somebody superseded it before: its direct successor.
+    Already(ComparisonId),
+    /// The input digest is the recorded one and `force` was not said: the row stays, its mark is cleared and its
+    /// recorded revisions moved forward.
+    Unchanged(ComparisonRow),
+    /// A recorded input of `new` differs from what is stored now: read and compute again.
+    InputsChanged,
+    /// The row was made by a newer engine than `new`.
+    NewerEngine,
+}
+
+/// Which comparisons a list shows; every part given must match.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ComparisonFilter {
+    /// Of one customer.
+    pub customer_id: Option<CustomerId>,
+    /// Over exactly this period.
+    pub period: Option<BillingPeriod>,
+    /// With this plan reference among others.
+    pub plan: Option<PlanReference>,
+    /// Current or superseded ones only.
+    pub current: Option<bool>,
+    /// Stale or unmarked ones only, among the current.
+    pub stale: Option<bool>,
+    /// Created at or after.
+    pub created_from: Option<Timestamp>,
+    /// Created before.
+    pub created_to: Option<Timestamp>,
+}
+
+/// A plan version that a comparison has not seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewerPlanVersion {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// Its version.
+    pub version: u32,
+    /// When it was put.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,27 @@
+//! The behaviour of the store, the same on both engines, and what is particular to each.
+
+mod comparisons;
+mod database;
+mod imports;
+mod migrations;
+mod resources;
+
+/// Declares each behaviour once and runs it on both engines, each time on a fresh database.
+macro_rules! on_both_engines {
+    ($($(#[$doc:meta])* fn $name:ident($db:ident: &Db) $body:block)*) => {
+        $($(#[$doc])* fn $name($db: &crate::database::Db) $body)*
+
+        mod sqlite {
+            $(#[test] fn $name() { super::$name(&crate::database::Db::sqlite()); })*
+        }
+
+        mod postgres {
+            $(#[test] fn $name() {
+                if let Some(db) = crate::database::Db::postgres() {
+                    super::$name(&db);
+                }
+            })*
+        }
+    };
+}
+pub(crate) use on_both_engines;
