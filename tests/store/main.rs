@@ -5,6 +5,7 @@ mod database;
 mod imports;
 mod migrations;
 mod resources;
+mod superseding;
 
 /// Declares each behaviour once and runs it on both engines, each time on a fresh database.
 macro_rules! on_both_engines {
