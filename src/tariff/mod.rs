@@ -4,6 +4,9 @@
 
 mod conventions;
 
+#[cfg_attr(not(test), expect(dead_code, reason = "wired with the check of documents"))]
+mod urdb;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
