@@ -129,14 +129,17 @@ impl Stops {
         Ok(())
     }
 
-    /// Stops, or loses the answer of COMMIT.
+    /// Stops, or loses the answer of COMMIT. A panic here is a lost answer too: it must not end a writing thread.
     #[cfg_attr(
         not(feature = "failpoints"),
         expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "only tests stop there")
     )]
     pub(super) fn after_commit(self) -> Result<(), DieselError> {
-        fail::fail_point!(self.after_commit, |_| Err(DieselError::RollbackTransaction));
-        Ok(())
+        let stopped = std::panic::catch_unwind(|| {
+            fail::fail_point!(self.after_commit, |_| Err(DieselError::RollbackTransaction));
+            Ok(())
+        });
+        stopped.unwrap_or(Err(DieselError::RollbackTransaction))
     }
 }
 

@@ -268,3 +268,6 @@ fn panic_text(cause: &(dyn Any + Send)) -> String {
     let text = cause.downcast_ref::<&str>().copied().or_else(|| cause.downcast_ref::<String>().map(String::as_str));
     format!("a unit of work panicked: {}", text.unwrap_or("no text"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,6 +71,12 @@ impl Db {
         Self::postgres_with(&StoreOptions::default())
     }
 
+    /// Tables hash-partitioned by tenant; spoken to without prepared statements, as through a pooler.
+    pub(crate) fn partitioned() -> Option<Self> {
+        let options = StoreOptions { partitioned: true, prepared_statements: false, ..StoreOptions::default() };
+        Self::postgres_with(&options)
+    }
+
     pub(crate) fn postgres_with(options: &StoreOptions) -> Option<Self> {
         let (url, gone) = new_database()?;
         store::migrate(&url, options).expect("migrations apply");

@@ -1,4 +1,5 @@
-//! The behaviour of the store, the same on both engines, and what is particular to each.
+//! The behaviour of the store, the same on SQLite, PostgreSQL and PostgreSQL partitioned by tenant, and
+//! what is particular to each.
 
 mod comparisons;
 mod database;
@@ -19,6 +20,14 @@ macro_rules! on_both_engines {
         mod postgres {
             $(#[test] fn $name() {
                 if let Some(db) = crate::database::Db::postgres() {
+                    super::$name(&db);
+                }
+            })*
+        }
+
+        mod partitioned {
+            $(#[test] fn $name() {
+                if let Some(db) = crate::database::Db::partitioned() {
                     super::$name(&db);
                 }
             })*

@@ -1,1 +1,155 @@
-//! .
+//! The schema: applied, taken back, applied again; by many at once; plain and partitioned alike.
+
+use std::sync::Barrier;
+
+use diesel::pg::PgConnection;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use samebill::store::{self, StoreError, StoreOptions};
+
+use crate::database::Db;
+
+fn applied_reverted_and_applied_again(db: &Db, options: &StoreOptions) {
+    let first = store::migrate(&db.url, options).unwrap();
+    assert_eq!(store::migrate(&db.url, options).unwrap(), [""; 0], "a second time there is nothing to do");
+    db.store.check_ready().unwrap();
+    let mut n_reverted = 0;
+    while let Some(name) = store::revert(&db.url, options).unwrap() {
+        n_reverted += 1;
+        let Err(StoreError::Database(pending)) = db.store.check_ready() else { panic!("ready without {name}") };
+        assert!(pending.to_string().contains(&name), "{pending}");
+        let one = store::migrate(&db.url, options).unwrap();
+        assert_eq!(one[0], name, "each can be applied again on its own");
+        for _ in 0..n_reverted {
+            store::revert(&db.url, options).unwrap();
+        }
+    }
+    let again = store::migrate(&db.url, options).unwrap();
+    assert_eq!(again.len(), n_reverted);
+    assert!(first.is_empty() || first == again);
+    db.store.check_ready().unwrap();
+    db.put_customer("c-1");
+}
+
+#[test]
+fn sqlite_is_migrated_when_opened_and_can_go_back() {
+    applied_reverted_and_applied_again(&Db::sqlite(), &StoreOptions::default());
+}
+
+#[test]
+fn postgres_can_go_back() {
+    for partitioned in [false, true] {
+        let Some(db) = Db::empty_postgres() else { return };
+        applied_reverted_and_applied_again(&db, &StoreOptions { partitioned, ..StoreOptions::default() });
+    }
+}
+
+#[test]
+fn postgres_is_not_ready_before_it_is_migrated() {
+    let Some(db) = Db::empty_postgres() else { return };
+    let Err(StoreError::Database(pending)) = db.store.check_ready() else { panic!("ready") };
+    assert!(pending.to_string().contains("samebill migrate"), "{pending}");
+    store::migrate(&db.url, &StoreOptions::default()).unwrap();
+    db.store.check_ready().unwrap();
+}
+
+fn six_at_once(url: &str) -> usize {
+    let barrier = Barrier::new(6);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    store::migrate(url, &StoreOptions::default()).unwrap()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| usize::from(!thread.join().unwrap().is_empty())).sum()
+    })
+}
+
+#[test]
+fn of_six_that_migrate_at_once_one_applies_and_none_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in 0..5 {
+        let url = format!("sqlite://{}", folder.path().join(format!("{n}.db")).display());
+        assert_eq!(six_at_once(&url), 1);
+    }
+    let Some(db) = Db::empty_postgres() else { return };
+    assert_eq!(six_at_once(&db.url), 1);
+    db.store.check_ready().unwrap();
+}
+
+#[test]
+fn a_url_of_no_known_kind_is_refused() {
+    for url in ["mysql://x", "sqlite://", "sqlite://:memory:", "file.db", ""] {
+        assert!(store::open(url, &StoreOptions::default()).is_err(), "{url:?}");
+    }
+}
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text)]
+    line: String,
+}
+
+/// Columns, indexes and constraints as PostgreSQL describes them, without what is the partitions' own.
+fn described(url: &str) -> Vec<String> {
+    let mut connection = PgConnection::establish(url).unwrap();
+    let queries = [
+        "SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull \
+         || ' ' || coalesce(co.collname, '') AS line FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid \
+         LEFT JOIN pg_collation co ON co.oid = a.attcollation \
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition \
+         AND a.attnum > 0 ORDER BY c.relname, a.attnum",
+        "SELECT replace(indexdef, ' ON ONLY ', ' ON ') AS line FROM pg_indexes i \
+         JOIN pg_class c ON c.relname = i.tablename AND c.relnamespace = 'public'::regnamespace \
+         WHERE i.schemaname = 'public' AND NOT c.relispartition ORDER BY 1",
+        "SELECT c.relname || ': ' || pg_get_constraintdef(k.oid) AS line FROM pg_constraint k \
+         JOIN pg_class c ON c.oid = k.conrelid WHERE c.relnamespace = 'public'::regnamespace \
+         AND NOT c.relispartition AND k.conparentid = 0 ORDER BY 1",
+    ];
+    let mut lines = Vec::new();
+    for query in queries {
+        let rows: Vec<Line> = diesel::sql_query(query).load(&mut connection).unwrap();
+        lines.extend(rows.into_iter().map(|row| row.line));
+    }
+    lines
+}
+
+#[test]
+fn the_plain_and_the_partitioned_set_make_the_same_tables() {
+    let Some(plain) = Db::postgres() else { return };
+    let options = StoreOptions { partitioned: true, ..StoreOptions::default() };
+    let partitioned = Db::postgres_with(&options).unwrap();
+    let lines = described(&plain.url);
+    assert!(lines.iter().any(|line| line.contains("comparisons_current_key")), "{lines:#?}");
+    assert_eq!(lines, described(&partitioned.url));
+    let n_partitions = partitioned.count("pg_class WHERE relispartition AND relkind = 'r'");
+    let n_tables = partitioned.count("pg_class WHERE relkind = 'p' AND NOT relispartition");
+    assert_eq!(n_partitions, 4 * n_tables);
+    let n_plain = plain.count(
+        "pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> '__diesel_schema_migrations'",
+    );
+    assert_eq!(n_tables, n_plain);
+    let folder = |name: &str| -> Vec<String> {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(name);
+        let mut names: Vec<String> =
+            std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(folder("postgres"), folder("postgres_partitioned"));
+    assert_eq!(folder("postgres"), folder("sqlite"));
+}
+
+#[test]
+fn ids_are_ordered_bytewise_whatever_the_databases_language() {
+    let Some(db) = Db::postgres() else { return };
+    let n = db.count(
+        "pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_collation co ON co.oid = a.attcollation \
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attname IN ('tenant_id', 'customer_id', \
+         'plan_id', 'id', 'channel', 'reference') AND co.collname <> 'C'",
+    );
+    assert_eq!(n, 0);
+}

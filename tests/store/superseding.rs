@@ -162,7 +162,9 @@ on_both_engines! {
                     })
                 })
                 .collect();
-            writers.into_iter().for_each(|writer| writer.join().unwrap());
+            for writer in writers {
+                writer.join().unwrap();
+            }
             is_over.store(true, Ordering::Relaxed);
             reader.join().unwrap();
         });

@@ -126,6 +126,8 @@ impl Drop for Writer {
 
 /// Why a group as a whole was not committed.
 enum GroupFailure {
+    /// It did not begin: another process writes, or the file cannot be opened.
+    NotBegun,
     /// Nothing of it was.
     RolledBack,
     /// COMMIT gave an error: perhaps all of it was. For each job, whether it had been run well.
@@ -163,6 +165,14 @@ impl WriterThread {
                 }
                 return;
             }
+            Err(GroupFailure::NotBegun) => {
+                // To wait again for each of them would hold up everybody behind.
+                self.connection = None;
+                for job in &group {
+                    answer(job, Err(StoreError::Busy(None)));
+                }
+                return;
+            }
             Err(GroupFailure::RolledBack) => vec![false; group.len()],
             Err(GroupFailure::Unknown(was_run)) => was_run,
         };
@@ -186,8 +196,8 @@ impl WriterThread {
     /// Runs every job in its savepoint and commits once. Gives what each job came to.
     fn commit_group(&mut self, group: &mut [Job]) -> Result<Vec<Result<(), UnitError>>, GroupFailure> {
         let rolled_back = |_| GroupFailure::RolledBack;
-        let connection = self.connection().map_err(|_| GroupFailure::RolledBack)?;
-        begin_immediate(connection).map_err(rolled_back)?;
+        let connection = self.connection().map_err(|_| GroupFailure::NotBegun)?;
+        begin_immediate(connection).map_err(|_| GroupFailure::NotBegun)?;
         let mut outcomes = Vec::with_capacity(group.len());
         for job in &mut *group {
             // Inside the transaction this is a savepoint.
@@ -233,8 +243,10 @@ impl WriterThread {
     }
 
     fn try_alone(&mut self, job: &mut Job, is_unsure: &mut bool) -> Result<(), Again> {
-        let connection = self.connection().map_err(Again::Yes)?;
-        begin_immediate(connection).map_err(|error| Again::Yes(StoreError::Busy(Some(Box::new(error)))))?;
+        // Whoever does not know what became of it has to ask; the others are not worth holding up everybody behind.
+        let not_begun = if *is_unsure { Again::Yes } else { Again::No };
+        let connection = self.connection().map_err(not_begun)?;
+        begin_immediate(connection).map_err(|error| not_begun(StoreError::Busy(Some(Box::new(error)))))?;
         if *is_unsure {
             if (job.landed)(connection).map_err(|error| Again::Yes(error.into_store_error()))? {
                 return AnsiTransactionManager::rollback_transaction(connection)
@@ -294,3 +306,6 @@ fn answer(job: &Job, outcome: Result<(), StoreError>) {
     // The caller waits for it; if its thread is gone, nobody is left to tell.
     let _ = job.answer.send(outcome);
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! What happens when a write fails or panics just before its commit, or when the answer of the commit is lost.
+//!
+//! Stops are named in the whole process: a program of its own, one scenario at a time (`fail::FailScenario`).
+#![cfg(feature = "failpoints")]
+
+#[path = "../store/database.rs"]
+#[expect(dead_code, reason = "shared with the other tests of the store")]
+mod database;
+
+use std::sync::Barrier;
+
+use fail::FailScenario;
+use samebill::store::*;
+use samebill::words::*;
+
+use crate::database::{Db, customer, date, document, hours, plan};
+
+/// Runs a story on each engine, alone.
+fn on_each(story: impl Fn(&Db)) {
+    let scenario = FailScenario::setup();
+    for db in [Some(Db::sqlite()), Db::postgres()].into_iter().flatten() {
+        story(&db);
+        for (name, _) in fail::list() {
+            fail::remove(name);
+        }
+    }
+    scenario.teardown();
+}
+
+/// Each thing that writes, done for a customer (and a plan of the same name) for whom it changes something, and
+/// whether it says that it did.
+type Write = fn(&Db, &str) -> bool;
+const WRITES: [(&str, Write); 6] = [
+    ("put_customer", |db, id| {
+        let put = db.store.put_customer(&db.tenant, &customer(id), &document(Some("Ann")), db.now()).unwrap();
+        matches!(put, Put::Changed(Customer { version: 2, .. }))
+    }),
+    ("put_plan", |db, id| {
+        let put = db.store.put_plan(&db.tenant, &id.parse().unwrap(), &plan("2", None, None), db.now()).unwrap();
+        matches!(put, Put::Changed(PlanVersion { version: 2, .. }))
+    }),
+    ("register_period", |db, id| {
+        let (start, end) = (date("2026-06-01"), date("2026-07-01"));
+        let period = RegisteredPeriod { id: id.parse().unwrap(), start, end, cycle: Some(id.to_owned()) };
+        matches!(db.store.register_period(&db.tenant, &period, db.now()).unwrap(), Put::Created(_))
+    }),
+    ("import_usage", |db, id| {
+        let outcome = db.import(id, hours("2026-06-30".."2026-07-02", 2));
+        (outcome.added, outcome.replaced, outcome.revision_after, outcome.stale.len()) == (24, 24, 2, 1)
+    }),
+    ("insert_comparison", |db, id| matches!(db.insert(&db.question(id, &["tou"])), Inserted::Created(_))),
+    ("supersede", |db, id| {
+        let new = db.question(id, &[id]);
+        let old = db.current(&new).unwrap().row.id;
+        matches!(db.supersede(old, &new, true), Superseded::Created(row) if row.id == new.id)
+    }),
+];
+
+fn prepare(db: &Db, id: &str) {
+    db.put_customer(id);
+    db.put_plan(id, "1", None, None);
+    db.import(id, hours("2026-06-01".."2026-07-01", 1));
+    db.create(id, &[id]);
+}
+
+fn n_rows(db: &Db) -> i64 {
+    ["customer_versions", "plan_versions", "registered_periods", "usage_revisions", "comparisons", "comparison_results"]
+        .map(|table| db.count(table))
+        .iter()
+        .sum()
+}
+
+fn each_write_with(stop: &str, action: &str) {
+    on_each(|db| {
+        for (name, write) in WRITES {
+            prepare(db, name);
+            let before = n_rows(db);
+            fail::cfg(format!("store::{name}::{stop}"), action).unwrap();
+            assert!(write(db, name), "{name} on {}", db.url);
+            let n_new = if name == "insert_comparison" || name == "supersede" { 2 } else { 1 };
+            assert_eq!(n_rows(db) - before, n_new, "{name} on {}", db.url);
+            fail::remove(format!("store::{name}::{stop}"));
+        }
+    });
+}
+
+#[test]
+fn an_error_before_commit_is_tried_again() {
+    each_write_with("before_commit", "2*return");
+}
+
+#[test]
+fn a_lost_answer_of_commit_is_settled_by_what_is_stored() {
+    each_write_with("after_commit", "1*return");
+}
+
+#[test]
+fn answers_of_commit_lost_again_and_again_are_settled_too() {
+    each_write_with("after_commit", "3*return");
+}
+
+#[test]
+fn a_panic_after_commit_is_a_lost_answer() {
+    each_write_with("after_commit", "1*panic");
+}
+
+#[test]
+fn an_error_that_does_not_end_gives_up_with_nothing_stored() {
+    on_each(|db| {
+        prepare(db, "c-1");
+        let before = n_rows(db);
+        fail::cfg("store::put_customer::before_commit", "return").unwrap();
+        let put = db.store.put_customer(&db.tenant, &customer("c-1"), &document(Some("Ann")), db.now());
+        assert!(put.is_err(), "{put:?}");
+        fail::remove("store::put_customer::before_commit");
+        assert_eq!(n_rows(db), before);
+        assert!((WRITES[0].1)(db, "c-1"), "and the store goes on");
+    });
+}
+
+#[test]
+fn a_panic_before_commit_stores_nothing_and_harms_nobody_else() {
+    on_each(|db| {
+        prepare(db, "c-1");
+        fail::cfg("store::insert_comparison::before_commit", "panic").unwrap();
+        std::thread::scope(|scope| {
+            let others: Vec<_> =
+                (0..8).map(|n| scope.spawn(move || db.put_plan(&format!("p-{n}"), "1", None, None))).collect();
+            let refused = db.store.insert_comparison(&db.question("c-1", &["tou"]), db.now());
+            assert!(matches!(refused, Err(StoreError::Database(_))), "{refused:?}");
+            for other in others {
+                assert_eq!(other.join().unwrap().version, 1);
+            }
+        });
+        fail::remove("store::insert_comparison::before_commit");
+        assert_eq!((db.count("comparisons"), db.count("plans")), (1, 9));
+        assert!((WRITES[4].1)(db, "c-1"));
+    });
+}
+
+/// Of a group whose COMMIT gave an error each job is asked for on its own.
+#[test]
+fn a_lost_answer_for_many_creates_one_row_and_all_learn_of_it() {
+    on_each(|db| {
+        prepare(db, "c-1");
+        fail::cfg("store::insert_comparison::after_commit", "50%3*return").unwrap();
+        let barrier = Barrier::new(16);
+        let outcomes: Vec<(ComparisonId, Inserted)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..16)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let new = db.question("c-1", &["tou"]);
+                        barrier.wait();
+                        (new.id, db.insert(&new))
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let created: Vec<_> = outcomes.iter().filter(|(_, i)| matches!(i, Inserted::Created(_))).collect();
+        assert_eq!((created.len(), db.count("comparisons")), (1, 2));
+        assert_eq!(outcomes.iter().filter(|(_, i)| matches!(i, Inserted::Lost)).count(), 15);
+        assert_eq!(db.current(&db.question("c-1", &["tou"])).unwrap().row.id, created[0].0);
+    });
+}
