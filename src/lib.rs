@@ -20,9 +20,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod app;
 pub mod comparison;
 pub mod config;
 pub mod engine;
+pub mod http;
 pub mod store;
 pub mod tariff;
 pub mod usage;

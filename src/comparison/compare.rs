@@ -111,7 +111,7 @@ impl Service {
             let new = Arc::new(self.compute(&permit, key, inputs).await?);
             self.stop_at("compare::computed").await?;
             match self.insert(&new).await? {
-                Insertion::Created(row) => return Ok(created(row, Arc::unwrap_or_clone(new))),
+                Insertion::Created(row) => return Ok(created(*row, Arc::unwrap_or_clone(new))),
                 Insertion::Found(answer) => return Ok(*answer),
                 // Superseded or gone between two statements, or outdated inputs: from step 4 on once more.
                 Insertion::Again => {}
@@ -157,7 +157,7 @@ impl Service {
             .write(move |store| Ok::<_, StoreError>(store.insert_comparison(&writing, Timestamp::now())))
             .await?;
         match outcome {
-            Ok(Inserted::Created(row)) => Ok(Insertion::Created(row)),
+            Ok(Inserted::Created(row)) => Ok(Insertion::Created(Box::new(row))),
             Ok(Inserted::InputsChanged) => Ok(Insertion::Again),
             Ok(Inserted::Lost) => self.winner(new).await.map(|found| found.unwrap_or(Insertion::Again)),
             // The commit may have happened or not. What is read back decides; if nothing can be read, or nothing is
@@ -176,7 +176,7 @@ impl Service {
         self.store
             .read(move |store| {
                 if let Some(own) = store.comparison(&new.tenant_id, new.id)? {
-                    return Ok::<_, ComparisonError>(Some(Insertion::Created(own.row)));
+                    return Ok::<_, ComparisonError>(Some(Insertion::Created(Box::new(own.row))));
                 }
                 let found = store.current_by_key(&new.tenant_id, &new.key_digest)?;
                 let answer =
@@ -205,7 +205,7 @@ impl Service {
 }
 
 enum Insertion {
-    Created(ComparisonRow),
+    Created(Box<ComparisonRow>),
     Found(Box<Answer>),
     Again,
 }
@@ -255,7 +255,7 @@ pub(super) fn new_comparison(
         id: ComparisonId::new(),
         tenant_id: key.tenant().clone(),
         customer_id: key.customer().clone(),
-        period: *key.period(),
+        period: key.period(),
         plan_references: key.plans().to_vec(),
         key_digest: *key.digest(),
         key_text: key.text().to_owned(),

@@ -189,7 +189,7 @@ fn cuts_differ(store: &dyn Store, tenant: &TenantId, row: &ComparisonRow) -> Res
         // The customer's change of cycle is a change of the customer, and marked as one.
         return Ok(false);
     }
-    let calendar = Calendar::read(store, tenant, &customer.document, &row.period, &[])?;
+    let calendar = Calendar::read(store, tenant, &customer.document, row.period, &[])?;
     Ok(calendar.months.iter().skip(1).map(crate::words::BillingPeriod::start).ne(row.inputs.cuts.iter().copied()))
 }
 

@@ -1,6 +1,7 @@
 //! What became of an answer: lists, the chain of one question, what stood at a moment.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::str::FromStr;
 
@@ -110,11 +111,11 @@ fn views(store: &dyn Store, tenant: &TenantId, rows: Vec<ComparisonRow>) -> Resu
                 let freshness = Freshness::of_current(store, tenant, &row)?;
                 return Ok(View { latest_id: row.id, freshness, row });
             };
-            if !chains.contains_key(&row.key_digest) {
-                chains.insert(row.key_digest, store.chain(tenant, &row.key_digest)?);
-            }
-            let (freshness, latest_id) =
-                Freshness::within_chain(store, tenant, &row, superseded.successor_id, &chains[&row.key_digest])?;
+            let chain = match chains.entry(row.key_digest) {
+                Entry::Occupied(read) => read.into_mut(),
+                Entry::Vacant(unread) => unread.insert(store.chain(tenant, &row.key_digest)?),
+            };
+            let (freshness, latest_id) = Freshness::within_chain(store, tenant, &row, superseded.successor_id, chain)?;
             Ok(View { row, freshness, latest_id })
         })
         .collect()

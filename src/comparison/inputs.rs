@@ -52,7 +52,7 @@ pub(super) fn read(
 
     let question = Question {
         time_zone: customer.document.time_zone,
-        period: *key.period(),
+        period: key.period(),
         months: calendar.months,
         months_registered: calendar.months_registered,
         earlier_months: calendar.earlier_months,
@@ -97,7 +97,7 @@ impl Calendar {
         store: &dyn Store,
         tenant: &TenantId,
         customer: &CustomerDocument,
-        period: &BillingPeriod,
+        period: BillingPeriod,
         plans: &[PlanToBill],
     ) -> Result<Self, ComparisonError> {
         let n_earlier = look_back_months(plans);
@@ -112,13 +112,13 @@ impl Calendar {
         Ok(Self::cut(customer, period, n_earlier, &cycle))
     }
 
-    fn cut(customer: &CustomerDocument, period: &BillingPeriod, n_earlier: u32, cycle: &[BillingPeriod]) -> Self {
-        let earlier_months = engine::earlier_months(period, n_earlier, cycle);
-        let end = engine::instants(customer.time_zone, period).end;
-        let start = engine::instants(customer.time_zone, earlier_months.first().unwrap_or(period)).start;
+    fn cut(customer: &CustomerDocument, period: BillingPeriod, n_earlier: u32, cycle: &[BillingPeriod]) -> Self {
+        let earlier_months = engine::earlier_months(&period, n_earlier, cycle);
+        let end = engine::instants(customer.time_zone, &period).end;
+        let start = engine::instants(customer.time_zone, earlier_months.first().unwrap_or(&period)).start;
         Self {
-            months: engine::billing_months(period, cycle),
-            months_registered: engine::is_registered(period, cycle),
+            months: engine::billing_months(&period, cycle),
+            months_registered: engine::is_registered(&period, cycle),
             earlier_months,
             window: start..end,
         }
@@ -158,7 +158,7 @@ fn plans_to_bill(
         let all = versions.get(reference.plan_id()).map_or(&[][..], Vec::as_slice);
         let chosen = match reference.pinned_version() {
             Some(number) => match all.iter().find(|version| version.version == number) {
-                Some(version) => vec![(version, *key.period())],
+                Some(version) => vec![(version, key.period())],
                 None => Vec::new(),
             },
             None if all.is_empty() => Vec::new(),
@@ -197,10 +197,10 @@ fn plans_to_bill(
 ///
 /// # Errors
 /// The stretches of days to which none applies.
-fn versions_in_force<'a>(
-    period: &BillingPeriod,
-    versions: &'a [PlanVersion],
-) -> Result<Vec<(&'a PlanVersion, BillingPeriod)>, Vec<Range<NaiveDate>>> {
+fn versions_in_force(
+    period: BillingPeriod,
+    versions: &[PlanVersion],
+) -> Result<Vec<(&PlanVersion, BillingPeriod)>, Vec<Range<NaiveDate>>> {
     let mut stretches: Vec<(Option<&PlanVersion>, Range<NaiveDate>)> = Vec::new();
     for day in period.start().iter_days().take_while(|day| *day < period.end()) {
         let in_force = versions.iter().filter(|version| version.applies_on(day)).max_by_key(|version| version.version);
@@ -305,7 +305,7 @@ impl Parts {
 /// cross bills of a difference.
 pub(super) fn question_of(
     customer: &CustomerDocument,
-    period: &BillingPeriod,
+    period: BillingPeriod,
     calendar: &Calendar,
     readings: BTreeMap<Channel, Series>,
     plans: Vec<PlanToBill>,
@@ -313,7 +313,7 @@ pub(super) fn question_of(
 ) -> Question {
     Question {
         time_zone: customer.time_zone,
-        period: *period,
+        period,
         months: calendar.months.clone(),
         months_registered: calendar.months_registered,
         earlier_months: calendar.earlier_months.clone(),
@@ -331,7 +331,7 @@ pub(super) fn question_of(
 /// * `plans`: in any order.
 pub fn offline_question(
     customer: &CustomerDocument,
-    period: &BillingPeriod,
+    period: BillingPeriod,
     mut plans: Vec<PlanToBill>,
     readings: &BTreeMap<Channel, Vec<Reading>>,
     options: &Options,
@@ -378,7 +378,7 @@ mod tests {
 
     fn stretches(versions: &[PlanVersion]) -> Result<Vec<(u32, String)>, Vec<String>> {
         let june = BillingPeriod::from_year_or_month("2026-06").unwrap().unwrap();
-        versions_in_force(&june, versions)
+        versions_in_force(june, versions)
             .map(|all| all.iter().map(|(v, days)| (v.version, format!("{}/{}", days.start(), days.end()))).collect())
             .map_err(|days| days.iter().map(|d| format!("{}/{}", d.start, d.end)).collect())
     }

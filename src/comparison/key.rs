@@ -63,7 +63,7 @@ impl NaturalKey {
         if plans.is_empty() || plans.len() > MAX_PLANS {
             return Err(PlanCountError(plans.len()));
         }
-        let text = encode(&tenant, &customer, &period, &plans);
+        let text = encode(&tenant, &customer, period, &plans);
         let digest = Sha256::digest(text.as_bytes()).into();
         Ok(Self { tenant, customer, period, plans, text, digest })
     }
@@ -79,8 +79,8 @@ impl NaturalKey {
     }
 
     /// Over which days.
-    pub fn period(&self) -> &BillingPeriod {
-        &self.period
+    pub fn period(&self) -> BillingPeriod {
+        self.period
     }
 
     /// Sorted bytewise, none twice.
@@ -99,14 +99,16 @@ impl NaturalKey {
     }
 }
 
-fn encode(tenant: &TenantId, customer: &CustomerId, period: &BillingPeriod, plans: &[PlanReference]) -> String {
+fn encode(tenant: &TenantId, customer: &CustomerId, period: BillingPeriod, plans: &[PlanReference]) -> String {
     let mut text = TAG.to_owned();
     let mut part = |part: &str| write!(text, "{}:{part},", part.len()).expect("writing to a text succeeds");
     part(tenant.as_str());
     part(customer.as_str());
     part(&period.start().format("%Y-%m-%d").to_string());
     part(&period.end().format("%Y-%m-%d").to_string());
-    plans.iter().for_each(|plan| part(plan.as_str()));
+    for plan in plans {
+        part(plan.as_str());
+    }
     text
 }
 

@@ -156,6 +156,18 @@ impl Service {
         &self.store
     }
 
+    /// Runs CPU work, such as reading a file, on a blocking thread.
+    ///
+    /// # Errors
+    /// [`ComparisonError::Internal`] when it panics.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ComparisonError> {
+        let done = self.runtime.spawn_blocking(work).await;
+        done.map_err(|panic| ComparisonError::Internal(format!("work did not end: {panic}")))
+    }
+
     /// Comparisons computed since the start, those included that another server's answer made void.
     pub fn n_computations(&self) -> u64 {
         self.n_computations.load(Ordering::Relaxed)
@@ -204,7 +216,7 @@ impl Service {
     /// # Errors
     /// None.
     #[cfg(not(feature = "failpoints"))]
-    #[expect(clippy::unused_async, clippy::unused_self, reason = "the same call as with the feature")]
+    #[expect(clippy::unused_async, reason = "the same call as with the feature")]
     pub async fn stop_at(&self, _name: &'static str) -> Result<(), ComparisonError> {
         Ok(())
     }

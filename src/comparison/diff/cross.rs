@@ -110,7 +110,7 @@ impl Service {
         let days = day_differences(new.customer.time_zone, &old.readings, &new.readings);
         let question = |customer: &Inputs, calendar: &Inputs, plans: &Inputs| {
             let (calendar, plans) = (&calendar.calendar, plans.plans.clone());
-            question_of(&customer.customer, &period, calendar, old.readings.clone(), plans, &self.limits.options)
+            question_of(&customer.customer, period, calendar, old.readings.clone(), plans, &self.limits.options)
         };
         let steps = [
             question(&old, &old, &old),
@@ -121,7 +121,7 @@ impl Service {
         let used = |inputs: &Inputs| {
             question_of(
                 &inputs.customer,
-                &period,
+                period,
                 &new.calendar,
                 BTreeMap::new(),
                 new.plans.clone(),
@@ -196,6 +196,7 @@ fn kwh(milliwatt_hours: i128) -> String {
 }
 
 /// What a row was made from; `None` when the store does not keep all of it any more.
+#[expect(clippy::unnecessary_wraps, reason = "the store does not keep old readings yet")]
 fn inputs_of(
     store: &dyn Store,
     tariffs: &TariffCache,

@@ -1,0 +1,54 @@
+//! Lists: `{"items": […], "next": cursor or null}` and the same as a `Link`.
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Serialize;
+use serde_json::json;
+
+use super::error::Problem;
+use super::request::parameter;
+
+/// Most items of a page.
+pub(super) const MAX_PAGE: u32 = 200;
+
+/// The size of a page: `limit`, at most [`MAX_PAGE`], which is also what holds without it.
+///
+/// # Errors
+/// 400 `invalid_parameter`.
+pub(super) fn page_size(limit: Option<&str>, max: u32) -> Result<u32, Problem> {
+    match parameter::<u32>("limit", limit)? {
+        None => Ok(max),
+        Some(n) if (1..=max).contains(&n) => Ok(n),
+        Some(_) => Err(Problem::new(super::Code::InvalidParameter, format!("limit is a number from 1 to {max}"))
+            .of_parameter("limit")),
+    }
+}
+
+/// A page, given one item more than it may hold if there are more; `cursor_of` names the last item that it holds.
+pub(super) fn page<T: Serialize>(
+    request: &HttpRequest,
+    mut items: Vec<T>,
+    limit: u32,
+    cursor_of: impl Fn(&T) -> String,
+) -> HttpResponse {
+    let has_more = items.len() > limit as usize;
+    items.truncate(limit as usize);
+    let next = items.last().filter(|_| has_more).map(cursor_of);
+    list(request, &items, next.as_deref())
+}
+
+/// A page whose next one is known.
+pub(super) fn list<T: Serialize>(request: &HttpRequest, items: &[T], next: Option<&str>) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    if let Some(next) = next {
+        response.insert_header((header::LINK, format!("<{}>; rel=\"next\"", next_url(request, next))));
+    }
+    response.json(json!({"items": items, "next": next}))
+}
+
+/// The same path and query with another cursor. Cursors hold only characters that stand in a query as they are.
+fn next_url(request: &HttpRequest, cursor: &str) -> String {
+    let query = request.query_string().split('&').filter(|part| !part.is_empty() && !part.starts_with("cursor="));
+    let query: Vec<String> = query.map(str::to_owned).chain([format!("cursor={cursor}")]).collect();
+    format!("{}?{}", request.path(), query.join("&"))
+}

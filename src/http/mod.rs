@@ -1,0 +1,46 @@
+//! HTTP: the only place that knows actix and status codes. A handler checks and unpacks, asks the service or the
+//! store, and wraps the answer.
+//!
+//! Start with `routes.rs`, the whole table; `error.rs` holds every refusal.
+
+mod billing_periods;
+mod comparisons;
+mod customers;
+mod error;
+mod guard;
+mod lists;
+mod plans;
+mod request;
+mod routes;
+mod service;
+mod usage;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+pub use error::{Code, Problem};
+pub use guard::guard;
+pub use routes::routes;
+
+use crate::comparison::Service;
+use crate::config::Settings;
+use crate::words::TenantId;
+
+/// What every handler works with.
+pub struct Api {
+    service: Arc<Service>,
+    settings: Settings,
+    tenant: TenantId,
+    n_in_flight: AtomicUsize,
+}
+
+impl Api {
+    /// The API of a service. Until there are API keys there is one tenant.
+    pub fn new(service: Arc<Service>, settings: Settings) -> Self {
+        let tenant = "default".parse().expect("the implicit tenant has a right id");
+        Self { service, settings, tenant, n_in_flight: AtomicUsize::new(0) }
+    }
+}
+
+/// What a handler gives.
+type Answered = Result<actix_web::HttpResponse, Problem>;

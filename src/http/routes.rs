@@ -1,0 +1,102 @@
+//! Every path and method.
+
+use std::fmt::Display;
+
+use actix_web::http::Method;
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{FromRequest, Handler, HttpRequest, Resource, guard};
+
+use super::error::{Code, Problem};
+use super::{billing_periods, comparisons, customers, plans, service, usage};
+
+/// The whole table.
+pub fn routes(config: &mut ServiceConfig) {
+    at("/livez").get(service::livez).into(config);
+    at("/readyz").get(service::readyz).into(config);
+    at("/v1/config").get(service::config).into(config);
+
+    at("/v1/customers").get(customers::list).into(config);
+    at("/v1/customers/{id}").get(customers::get).put(customers::put).into(config);
+    at("/v1/customers/{id}/usage").get(usage::get).post(usage::import).into(config);
+    at("/v1/customers/{id}/usage/revisions").get(usage::revisions).into(config);
+
+    at("/v1/plans").get(plans::list).into(config);
+    // A plan may be called "validate": only POST means the check.
+    at("/v1/plans/validate").post(plans::validate).only_its_methods().into(config);
+    at("/v1/plans/{id}").get(plans::get).put(plans::put).into(config);
+    at("/v1/plans/{id}/versions").get(plans::versions).into(config);
+    at("/v1/plans/{id}/versions/{version}").get(plans::version).into(config);
+
+    at("/v1/billing-periods").get(billing_periods::list).into(config);
+    at("/v1/billing-periods/{id}").get(billing_periods::get).put(billing_periods::put).into(config);
+
+    at("/v1/comparisons").get(comparisons::list).post(comparisons::compare).into(config);
+    at("/v1/comparisons/as-of").get(comparisons::as_of).into(config);
+    at("/v1/comparisons/{id}").get(comparisons::get).into(config);
+    at("/v1/comparisons/{id}/supersede").post(comparisons::supersede).into(config);
+    at("/v1/comparisons/{id}/history").get(comparisons::history).into(config);
+    at("/v1/comparisons/{id}/diff").get(comparisons::diff).into(config);
+
+    config.default_service(web::to(no_such_path));
+}
+
+async fn no_such_path(request: HttpRequest) -> Result<&'static str, Problem> {
+    Err(Problem::new(Code::NoSuchPath, format!("there is nothing at {}", request.path())))
+}
+
+/// One path and its methods; any other method is 405 with `Allow`.
+struct Path {
+    resource: Resource,
+    methods: Vec<Method>,
+    is_shared: bool,
+}
+
+fn at(path: &str) -> Path {
+    Path { resource: web::resource(path.to_owned()), methods: Vec::new(), is_shared: false }
+}
+
+macro_rules! method {
+    ($name:ident, $method:ident) => {
+        fn $name<F, Args>(mut self, handler: F) -> Self
+        where
+            F: Handler<Args>,
+            Args: FromRequest + 'static,
+            F::Output: actix_web::Responder + 'static,
+        {
+            self.methods.push(Method::$method);
+            self.resource = self.resource.route(web::$name().to(handler));
+            self
+        }
+    };
+}
+
+impl Path {
+    method!(get, GET);
+    method!(put, PUT);
+    method!(post, POST);
+
+    /// Leaves every other method to the paths that come later.
+    fn only_its_methods(mut self) -> Self {
+        self.is_shared = true;
+        self
+    }
+
+    fn into(self, config: &mut ServiceConfig) {
+        let Self { mut resource, methods, is_shared } = self;
+        if is_shared {
+            let method = methods.into_iter().next().expect("a shared path has one method");
+            resource = resource.guard(guard::fn_guard(move |context| context.head().method == method));
+        } else {
+            let allowed = methods.iter().map(|method| -> &dyn Display { method });
+            let allowed = itertools::join(allowed, ", ");
+            resource = resource.default_service(web::to(move |request: HttpRequest| {
+                let allowed = allowed.clone();
+                async move {
+                    let detail = format!("{} takes {allowed}, not {}", request.path(), request.method());
+                    Err::<&'static str, _>(Problem::new(Code::MethodNotAllowed, detail).allowing(&allowed))
+                }
+            }));
+        }
+        config.service(resource);
+    }
+}
