@@ -5,6 +5,18 @@
 //! makes each plan's bill from the buckets. The caller runs it inside the rayon pool of its choice; the numbers
 //! do not depend on the number of threads.
 
+mod aggregate;
+mod bill;
+mod calendar;
+mod compare;
+mod coverage;
+mod demand;
+mod fill;
+mod frame;
+mod ground;
+mod ladder;
+mod measure;
+mod render;
 mod result;
 
 use std::collections::BTreeMap;
@@ -13,6 +25,8 @@ use std::sync::Arc;
 use chrono_tz::Tz;
 use rust_decimal::Decimal;
 
+pub use calendar::{billing_months, earlier_months, instants, is_registered};
+pub use compare::compare;
 pub use result::{ComparisonResult, Gap, LineItem, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary};
 
 use crate::tariff::{ConventionOverrides, Tariff};
@@ -87,39 +101,6 @@ impl Default for Options {
     }
 }
 
-/// Bills every plan of a question and ranks them.
-///
-/// Runs in the rayon pool of the caller, in parallel over plans and billing months.
-///
-/// # Errors
-/// [`EngineError`] names what has no bill; faults of plans are collected, not the first one reported.
-pub fn compare(_question: &Question) -> Result<ComparisonResult, EngineError> {
-    todo!()
-}
-
-/// Cuts a period into billing months: at the bounds of `cycle` (registered periods in order) if they tile all of
-/// it, else counted from its first day (06-14, 07-14, …; a day that a month lacks becomes its last).
-pub fn billing_months(_period: &BillingPeriod, _cycle: &[BillingPeriod]) -> Vec<BillingPeriod> {
-    todo!()
-}
-
-/// Whether [`billing_months`] cuts this period at the bounds of `cycle`: they tile all of it.
-pub fn is_registered(_period: &BillingPeriod, _cycle: &[BillingPeriod]) -> bool {
-    todo!()
-}
-
-/// The `n` billing months before a period, oldest first: registered ones of `cycle` as far as they adjoin, else
-/// counted back from its first day.
-pub fn earlier_months(_period: &BillingPeriod, _n: u32, _cycle: &[BillingPeriod]) -> Vec<BillingPeriod> {
-    todo!()
-}
-
-/// The instants of local days: from local midnight to local midnight, seconds since the epoch. Where a clock
-/// change removes midnight, the day begins at the first instant that exists; where it repeats, at the first.
-pub fn instants(_time_zone: Tz, _days: &BillingPeriod) -> std::ops::Range<i64> {
-    todo!()
-}
-
 /// Input that has no bill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
@@ -158,3 +139,6 @@ pub struct PlanFault {
     /// What is wrong and what to do.
     pub message: String,
 }
+
+#[cfg(test)]
+mod tests;

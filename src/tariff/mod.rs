@@ -3,11 +3,18 @@
 //! `document.rs` is what the JSON may hold, [`Tariff`] what has passed every check. No readings and no bill here.
 
 mod conventions;
-
-#[cfg_attr(not(test), expect(dead_code, reason = "wired with the check of documents"))]
+mod currency;
+mod document;
+pub(crate) mod exact;
+mod json;
+pub(crate) mod model;
+mod overrides;
+pub(crate) mod schedule;
 mod urdb;
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -16,6 +23,10 @@ pub use conventions::{
     BrokenMonthBounds, ConventionOverrides, DailyAmounts, DatedValues, ExportRule, MissingHistory, MonthlyAmounts,
     RoundingOverride, TierAllocation, TierScope, UnknownChoice, WrappingWindow, YearlyAmounts,
 };
+pub(crate) use document::{currency_unit, dated};
+
+use self::json::Json;
+use self::model::Plan;
 
 /// A tariff that cannot be billed, or read: one field and the reason. Refusals name every fault found.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
@@ -33,6 +44,12 @@ pub struct TariffError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct TariffErrors(pub Vec<TariffError>);
 
+impl From<TariffError> for TariffErrors {
+    fn from(error: TariffError) -> Self {
+        Self(vec![error])
+    }
+}
+
 impl fmt::Display for TariffErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, error) in self.0.iter().enumerate() {
@@ -47,62 +64,90 @@ impl fmt::Display for TariffErrors {
 
 /// A checked tariff.
 #[derive(Debug, Clone)]
-pub struct Tariff {}
+pub struct Tariff {
+    plan: Arc<Plan>,
+    canonical: Arc<str>,
+}
 
 impl Tariff {
     /// Reads and checks a plan document of ours.
     ///
     /// # Errors
     /// Every fault found, each with its JSON pointer.
-    pub fn from_json(_text: &str) -> Result<Self, TariffErrors> {
-        todo!()
+    pub fn from_json(text: &str) -> Result<Self, TariffErrors> {
+        let json = Json::parse(text)?;
+        Self::from_document(&json)
+    }
+
+    fn from_document(json: &Json<'_>) -> Result<Self, TariffErrors> {
+        let plan = document::read(json)?;
+        Ok(Self { plan: Arc::new(plan), canonical: json.canonical().into() })
     }
 
     /// Reads and checks a tariff of the OpenEI Utility Rate Database (one object, or an API reply of one item).
     ///
     /// # Errors
     /// What cannot be billed, by field name, unless `allow_unbilled`: then it is listed on every bill.
-    pub fn from_urdb(_text: &str, _allow_unbilled: bool) -> Result<Self, TariffErrors> {
-        todo!()
+    pub fn from_urdb(text: &str, allow_unbilled: bool) -> Result<Self, TariffErrors> {
+        Self::from_json(&urdb::document_from_urdb(text, allow_unbilled)?)
     }
 
     /// The document in its one canonical spelling: what is stored, compared and digested.
     pub fn canonical_json(&self) -> &str {
-        todo!()
+        &self.canonical
     }
 
     /// For people.
     pub fn name(&self) -> &str {
-        todo!()
+        &self.plan.name
     }
 
     /// ISO 4217.
     pub fn currency(&self) -> &str {
-        todo!()
+        &self.plan.currency
     }
 
     /// Who offers it.
     pub fn provider(&self) -> Option<&str> {
-        todo!()
+        self.plan.provider.as_deref()
     }
 
     /// Where it is offered.
     pub fn territory(&self) -> Option<&str> {
-        todo!()
+        self.plan.territory.as_deref()
     }
 
     /// For lists.
     pub fn tags(&self) -> &[String] {
-        todo!()
+        &self.plan.tags
     }
 
     /// Billing months before the first one that its charges read.
     pub fn look_back_months(&self) -> u32 {
-        todo!()
+        self.plan.look_back_months
     }
 
     /// Customer attributes its charges refer to.
-    pub fn attributes(&self) -> &std::collections::BTreeSet<String> {
-        todo!()
+    pub fn attributes(&self) -> &BTreeSet<String> {
+        &self.plan.attributes
+    }
+
+    /// What the engine bills.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The tariff under conventions that change its document: the export charge, the day type of wrapping windows.
+    /// The others are looked up while it is billed.
+    ///
+    /// # Errors
+    /// Faults of the changed document.
+    pub(crate) fn under(&self, overrides: &ConventionOverrides) -> Result<Self, TariffErrors> {
+        if overrides.wrapping_window.is_none() && matches!(overrides.export, None | Some(ExportRule::Credit)) {
+            return Ok(self.clone());
+        }
+        let mut json = Json::parse(&self.canonical)?;
+        overrides::apply(&mut json, overrides);
+        Self::from_document(&json)
     }
 }

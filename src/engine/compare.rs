@@ -1,0 +1,266 @@
+//! A question answered: one pass over the readings, then each plan from the cells.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use chrono::{Datelike, NaiveDate};
+use chrono_tz::Tz;
+use rayon::prelude::*;
+
+use super::bill::MonthBill;
+use super::frame::Frame;
+use super::ground::Ground;
+use super::measure::{Biller, Document, Stop};
+use super::render::{self, Billed};
+use super::result::{ComparisonResult, UsageSummary};
+use super::{EngineError, PlanFault, PlanToBill, Question, coverage};
+use crate::tariff::Tariff;
+use crate::tariff::model::Plan;
+use crate::words::{AttributeValue, PlanReference};
+
+/// A plan whose versions have been put under the conventions of the question.
+struct Prepared<'a> {
+    plan: &'a PlanToBill,
+    tariffs: Vec<Tariff>,
+    time_zone: Tz,
+    split_evenly: bool,
+}
+
+impl Prepared<'_> {
+    fn documents(&self) -> impl Iterator<Item = &Plan> {
+        self.tariffs.iter().map(Tariff::plan)
+    }
+}
+
+/// Bills every plan of a question and ranks them.
+///
+/// Runs in the rayon pool of the caller, in parallel over plans and billing months; the numbers do not depend on
+/// the number of threads.
+///
+/// # Errors
+/// [`EngineError`] names what has no bill; faults of plans are collected, not the first one reported.
+pub fn compare(question: &Question) -> Result<ComparisonResult, EngineError> {
+    check_currencies(question)?;
+    let mut faults: Vec<PlanFault> = Vec::new();
+    let mut prepared: Vec<Prepared<'_>> = Vec::with_capacity(question.plans.len());
+    for plan in &question.plans {
+        match prepare(question, plan) {
+            Ok(plan) => prepared.push(plan),
+            Err(mut found) => faults.append(&mut found),
+        }
+    }
+    let channels_read =
+        prepared.iter().flat_map(Prepared::documents).flat_map(|plan| &plan.reads).map(|read| read.channel.clone());
+    let usage = coverage::usage(question, &channels_read.collect())?;
+
+    let mut grounds = grounds(question, &prepared);
+    prepared.retain_mut(|plan| {
+        let ground = grounds.get_mut(&plan.time_zone).expect("every clock of a plan has its ground");
+        match want(question, ground, plan) {
+            Ok(()) => true,
+            Err(fault) => {
+                faults.push(fault);
+                false
+            }
+        }
+    });
+    for ground in grounds.values_mut() {
+        ground.aggregate().ok_or(EngineError::TooLarge)?;
+    }
+
+    let bill = |plan: &Prepared<'_>| bill(question, &grounds[&plan.time_zone], plan, &usage);
+    let results: Vec<Result<Billed, BillFault>> = prepared.par_iter().map(bill).collect();
+    let mut billed = Vec::with_capacity(results.len());
+    for result in results {
+        match result {
+            Ok(bill) => billed.push(bill),
+            Err(BillFault::Plan(fault)) => faults.push(fault),
+            Err(BillFault::TooLarge) => return Err(EngineError::TooLarge),
+        }
+    }
+    if !faults.is_empty() {
+        faults.sort_by(|a, b| a.plan_id.cmp(&b.plan_id));
+        return Err(EngineError::PlansNotBillable(faults));
+    }
+    render::ranked(question, usage, billed)
+}
+
+fn check_currencies(question: &Question) -> Result<(), EngineError> {
+    let currencies: Vec<(PlanReference, String)> = question
+        .plans
+        .iter()
+        .flat_map(|plan| {
+            let of: BTreeSet<&str> = plan.versions.iter().map(|version| version.tariff.currency()).collect();
+            of.into_iter().map(|currency| (plan.reference.clone(), currency.to_owned()))
+        })
+        .collect();
+    if currencies.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+        return Err(EngineError::CurrenciesDiffer(currencies));
+    }
+    Ok(())
+}
+
+fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>, Vec<PlanFault>> {
+    let mut tariffs = Vec::with_capacity(plan.versions.len());
+    for version in &plan.versions {
+        match version.tariff.under(&question.options.conventions) {
+            Ok(tariff) => tariffs.push(tariff),
+            Err(errors) => {
+                let fault = |error: crate::tariff::TariffError| PlanFault {
+                    plan_id: plan.reference.clone(),
+                    code: error.code,
+                    pointer: error.pointer,
+                    message: error.message,
+                };
+                return Err(errors.0.into_iter().map(fault).collect());
+            }
+        }
+    }
+    let zones: BTreeSet<String> =
+        tariffs.iter().map(|tariff| tariff.plan().time_zone.unwrap_or(question.time_zone).name().to_owned()).collect();
+    if zones.len() > 1 {
+        let zones: Vec<String> = zones.into_iter().collect();
+        return Err(vec![PlanFault {
+            plan_id: plan.reference.clone(),
+            code: "time_zones_differ".to_owned(),
+            pointer: "/time_zone".to_owned(),
+            message: format!("versions of this plan run on different clocks: {}", zones.join(", ")),
+        }]);
+    }
+    let time_zone = tariffs.first().and_then(|tariff| tariff.plan().time_zone).unwrap_or(question.time_zone);
+    Ok(Prepared { plan, tariffs, time_zone, split_evenly: false })
+}
+
+/// One ground for each clock, its days cut wherever a plan changes.
+fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz, Ground<'a>> {
+    let mut by_clock: HashMap<Tz, Vec<&Prepared<'_>>> = HashMap::new();
+    for plan in prepared {
+        by_clock.entry(plan.time_zone).or_default().push(plan);
+    }
+    by_clock
+        .into_iter()
+        .map(|(time_zone, plans)| {
+            let mut cuts: BTreeSet<NaiveDate> = BTreeSet::new();
+            for plan in &plans {
+                cuts.extend(plan.plan.versions.iter().map(|version| version.days.start()));
+                for document in plan.documents() {
+                    cuts.extend(cuts_of(question, document));
+                }
+            }
+            let schedules: Vec<_> =
+                plans.iter().flat_map(|plan| plan.documents()).flat_map(|plan| &plan.schedules).collect();
+            let frame = Frame::new(question, time_zone, &cuts, &schedules);
+            (time_zone, Ground::new(frame, &question.readings))
+        })
+        .collect()
+}
+
+/// The dates on which something of a plan changes.
+fn cuts_of(question: &Question, plan: &Plan) -> BTreeSet<NaiveDate> {
+    let mut cuts = BTreeSet::new();
+    for charge in &plan.charges {
+        cuts.extend(&charge.term_cuts);
+        cuts.extend(&charge.value_cuts);
+        if charge.cut_by_year {
+            let years = question.period.start().year()..=question.period.end().year();
+            cuts.extend(years.filter_map(|year| NaiveDate::from_ymd_opt(year, 1, 1)));
+        }
+    }
+    for name in &plan.attributes {
+        if let Some(AttributeValue::ByDate { by_date }) = question.attributes.get(name) {
+            cuts.extend(by_date.keys().filter_map(|from| crate::tariff::dated(from)));
+        }
+    }
+    cuts
+}
+
+/// Notes what a plan reads, or the boundary that cuts its readings.
+fn want(question: &Question, ground: &mut Ground<'_>, prepared: &mut Prepared<'_>) -> Result<(), PlanFault> {
+    for tariff in &prepared.tariffs {
+        let plan = tariff.plan();
+        let cut = ground.want(plan, question.options.split_intervals_even).map_err(|cut| {
+            let schedule = &plan.schedules[cut.schedule].name;
+            let (hour, minute) = (cut.minute / 60, cut.minute % 60);
+            PlanFault {
+                plan_id: prepared.plan.reference.clone(),
+                code: "interval_too_coarse".to_owned(),
+                pointer: format!("/schedules/{schedule}"),
+                message: format!(
+                    "readings of {} minutes are cut in two by the boundary {hour:02}:{minute:02} of this schedule",
+                    cut.seconds / 60
+                ),
+            }
+        })?;
+        prepared.split_evenly |= cut;
+    }
+    Ok(())
+}
+
+enum BillFault {
+    Plan(PlanFault),
+    TooLarge,
+}
+
+impl From<EngineError> for BillFault {
+    fn from(_: EngineError) -> Self {
+        Self::TooLarge
+    }
+}
+
+fn bill(
+    question: &Question,
+    ground: &Ground<'_>,
+    prepared: &Prepared<'_>,
+    usage: &UsageSummary,
+) -> Result<Billed, BillFault> {
+    let versions = prepared.plan.versions.iter().zip(&prepared.tariffs);
+    let documents: Vec<Document<'_>> =
+        versions.map(|(version, tariff)| Document::new(ground, question, version.version, tariff.plan())).collect();
+    let in_force = in_force(ground, prepared.plan);
+    let n_earlier = ground.frame.n_earlier;
+    let month = |month: usize| Biller::new(ground, question, &documents, &in_force).month(month);
+    let range = n_earlier..ground.frame.months.len();
+    // With plans enough for every thread, a month is too little work to hand over.
+    let bills: Vec<Result<MonthBill, Stop>> = if question.plans.len() < rayon::current_num_threads() {
+        range.clone().into_par_iter().map(month).collect()
+    } else {
+        range.clone().map(month).collect()
+    };
+    let mut months = Vec::with_capacity(bills.len());
+    for (month, bill) in range.zip(bills) {
+        match bill {
+            Ok(bill) => months.push((ground.frame.months[month].period, bill)),
+            Err(Stop::TooLarge) => return Err(BillFault::TooLarge),
+            Err(Stop::Fault { code, pointer, message }) => {
+                return Err(BillFault::Plan(PlanFault {
+                    plan_id: prepared.plan.reference.clone(),
+                    code: code.to_owned(),
+                    pointer: pointer.unwrap_or_default(),
+                    message,
+                }));
+            }
+        }
+    }
+    Ok(render::plan(prepared.plan, &documents, months, usage, prepared.split_evenly)?)
+}
+
+/// For each billing month, which version holds on which segments; none for the earlier months.
+fn in_force(ground: &Ground<'_>, plan: &PlanToBill) -> Vec<Vec<(usize, Range<usize>)>> {
+    let frame = &ground.frame;
+    frame
+        .months
+        .iter()
+        .enumerate()
+        .map(|(i, month)| {
+            if i < frame.n_earlier {
+                return Vec::new();
+            }
+            let held = plan.versions.iter().enumerate().map(|(document, version)| {
+                let first = frame.segment_from(version.days.start()).max(month.segments.start);
+                let end = frame.segment_from(version.days.end()).min(month.segments.end);
+                (document, first..end)
+            });
+            held.filter(|(_, segments)| !segments.is_empty()).collect()
+        })
+        .collect()
+}

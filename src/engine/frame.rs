@@ -1,0 +1,177 @@
+//! The days of a question, cut where anything changes: billing months, segments, day groups.
+//!
+//! Within a *segment* no month, season, price date or version changes. A *group* holds the days of a segment on
+//! which every schedule has the same hours. Made once for all plans of one clock. Source: PLAN-MODEL section 5.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use chrono::{Datelike, Days, Months, NaiveDate, Weekday};
+use chrono_tz::Tz;
+
+use super::Question;
+use super::calendar::{LocalDays, instants};
+use crate::tariff::exact::Exact;
+use crate::tariff::schedule::Schedule;
+use crate::words::BillingPeriod;
+
+/// Days, billing months, segments and groups.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) days: LocalDays,
+    /// The earlier months first.
+    pub(super) months: Vec<Month>,
+    pub(super) n_earlier: usize,
+    /// The days of each segment.
+    pub(super) segments: Vec<Range<usize>>,
+    /// The groups of each segment.
+    pub(super) segment_groups: Vec<Range<usize>>,
+    /// A date of each group.
+    pub(super) group_dates: Vec<NaiveDate>,
+    pub(super) group_of_day: Vec<usize>,
+}
+
+/// One billing month.
+#[derive(Debug)]
+pub(super) struct Month {
+    pub(super) period: BillingPeriod,
+    pub(super) segments: Range<usize>,
+    pub(super) n_days: i64,
+    /// How many billing months it counts: 1, 2 for a registered cycle of two, the share by days of a broken one.
+    pub(super) n_months: Exact,
+    /// The share by days of a broken month.
+    pub(super) broken_share: Option<Exact>,
+}
+
+impl Frame {
+    /// Cuts the days of a question at `cuts` and wherever one of the schedules changes.
+    pub(super) fn new(question: &Question, time_zone: Tz, cuts: &BTreeSet<NaiveDate>, schedules: &[&Schedule]) -> Self {
+        let all: Vec<&BillingPeriod> = question.earlier_months.iter().chain(&question.months).collect();
+        let first = all.first().map_or(question.period.start(), |month| month.start());
+        let end = all.last().map_or(question.period.end(), |month| month.end());
+        let within = instants(question.time_zone, &whole(first, first)).start
+            ..instants(question.time_zone, &whole(end, end)).start;
+        let days = LocalDays::new(time_zone, first, end, &within);
+        let n_days = days.len();
+
+        let mut is_cut = vec![false; n_days + 1];
+        for month in &all {
+            is_cut[days.index(month.start())] = true;
+            is_cut[days.index(month.end())] = true;
+        }
+        for cut in cuts {
+            if *cut > first && *cut < end {
+                is_cut[days.index(*cut)] = true;
+            }
+        }
+        is_cut[0] = true;
+        is_cut[n_days] = true;
+        let dates: Vec<NaiveDate> = (0..n_days).map(|day| days.date(day)).collect();
+        for schedule in schedules.iter().filter(|schedule| schedule.n_spans() > 1) {
+            for day in 1..n_days {
+                is_cut[day] |= schedule.span(dates[day - 1]) != schedule.span(dates[day]);
+            }
+        }
+        let bounds: Vec<usize> = (0..=n_days).filter(|day| is_cut[*day]).collect();
+        let segments: Vec<Range<usize>> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
+
+        let class_of_weekday = weekday_classes(schedules);
+        let mut frame = Self {
+            months: Vec::with_capacity(all.len()),
+            n_earlier: question.earlier_months.len(),
+            segment_groups: Vec::with_capacity(segments.len()),
+            group_dates: Vec::new(),
+            group_of_day: Vec::with_capacity(n_days),
+            segments,
+            days,
+        };
+        for segment in &frame.segments {
+            let first_group = frame.group_dates.len();
+            let mut group_of_class = [usize::MAX; 7];
+            for day in segment.clone() {
+                let class = class_of_weekday[dates[day].weekday().num_days_from_monday() as usize];
+                if group_of_class[class] == usize::MAX {
+                    group_of_class[class] = frame.group_dates.len();
+                    frame.group_dates.push(dates[day]);
+                }
+                frame.group_of_day.push(group_of_class[class]);
+            }
+            frame.segment_groups.push(first_group..frame.group_dates.len());
+        }
+        for (i, period) in all.into_iter().enumerate() {
+            let is_counted = i >= frame.n_earlier && !question.months_registered;
+            let is_last = i + 1 == frame.n_earlier + question.months.len();
+            let month = frame.month(period, is_counted && is_last, question);
+            frame.months.push(month);
+        }
+        frame
+    }
+
+    fn month(&self, period: &BillingPeriod, can_be_broken: bool, question: &Question) -> Month {
+        let (from, to) = (self.days.index(period.start()), self.days.index(period.end()));
+        let segments =
+            self.segments.partition_point(|s| s.start < from)..self.segments.partition_point(|s| s.start < to);
+        let n_days = period.n_days();
+        let mut month = Month { period: *period, segments, n_days, n_months: Exact::ONE, broken_share: None };
+        if can_be_broken {
+            let n_before = u32::try_from(question.months.len() - 1).unwrap_or(u32::MAX);
+            let full_end = question.period.start().checked_add_months(Months::new(n_before + 1));
+            let full_days = full_end.map_or(n_days, |end| (end - period.start()).num_days());
+            if full_days != n_days {
+                let share = Exact::fraction(n_days, full_days);
+                month.n_months = share.clone();
+                month.broken_share = Some(share);
+            }
+        } else if n_days > 45 {
+            // A registered cycle of several months: by the months of 30.4 days it is nearest to.
+            month.n_months = Exact::whole((n_days * 10 + 152) / 304);
+        }
+        month
+    }
+
+    /// The dates of a segment.
+    pub(super) fn first_date(&self, segment: usize) -> NaiveDate {
+        self.days.date(self.segments[segment].start)
+    }
+
+    /// The first segment that begins on a date or later.
+    pub(super) fn segment_from(&self, date: NaiveDate) -> usize {
+        let day = self.days.index(date);
+        self.segments.partition_point(|segment| segment.start < day)
+    }
+
+    /// The days of segments in a row.
+    pub(super) fn days_of(&self, segments: &Range<usize>) -> Range<usize> {
+        if segments.is_empty() {
+            return 0..0;
+        }
+        self.segments[segments.start].start..self.segments[segments.end - 1].end
+    }
+}
+
+/// One day, for its first instant.
+fn whole(start: NaiveDate, day: NaiveDate) -> BillingPeriod {
+    BillingPeriod::new(start, day + Days::new(1)).expect("one day is a period")
+}
+
+/// A number for each weekday, Monday first: equal where every schedule has the same hours on both in every season.
+fn weekday_classes(schedules: &[&Schedule]) -> [usize; 7] {
+    const WEEKDAYS: [Weekday; 7] =
+        [Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri, Weekday::Sat, Weekday::Sun];
+    let same = |a: Weekday, b: Weekday| {
+        schedules.iter().all(|schedule| {
+            (0u16..)
+                .take(schedule.n_spans())
+                .all(|span| schedule.pattern_index(span, a) == schedule.pattern_index(span, b))
+        })
+    };
+    let mut classes = [0; 7];
+    let mut leaders: Vec<Weekday> = Vec::new();
+    for (class, weekday) in classes.iter_mut().zip(WEEKDAYS) {
+        *class = leaders.iter().position(|leader| same(*leader, weekday)).unwrap_or_else(|| {
+            leaders.push(weekday);
+            leaders.len() - 1
+        });
+    }
+    classes
+}

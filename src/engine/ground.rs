@@ -1,0 +1,275 @@
+//! What all plans of one clock share: the frame, and the cells of every channel they read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use super::aggregate::{self, Cells};
+use super::frame::Frame;
+use crate::tariff::model::{Plan, Read};
+use crate::tariff::schedule::period_at;
+use crate::usage::{Channel, Series};
+
+/// Width of the slots, and whether readings are spread over those they cover.
+pub(super) type Grain = (i64, bool);
+
+/// The frame and the channels.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    pub(super) frame: Frame,
+    channels: BTreeMap<Channel, ChannelGround<'a>>,
+}
+
+#[derive(Debug)]
+struct ChannelGround<'a> {
+    series: &'a Series,
+    grids: BTreeSet<(i64, i64)>,
+    /// The grains that plans need, and whether they need maxima.
+    wanted: BTreeMap<Grain, bool>,
+    cells: BTreeMap<Grain, Cells>,
+}
+
+/// A boundary of a schedule inside a reading.
+pub(super) struct CutReading {
+    pub(super) schedule: usize,
+    pub(super) minute: u16,
+    pub(super) seconds: i64,
+}
+
+impl<'a> Ground<'a> {
+    /// The frame and its channels, nothing added up yet.
+    pub(super) fn new(frame: Frame, readings: &'a BTreeMap<Channel, Series>) -> Self {
+        let channels = readings
+            .iter()
+            .map(|(channel, series)| {
+                let grids = aggregate::grids(&frame, series);
+                let ground = ChannelGround { series, grids, wanted: BTreeMap::new(), cells: BTreeMap::new() };
+                (channel.clone(), ground)
+            })
+            .collect();
+        Self { frame, channels }
+    }
+
+    /// Notes what a plan reads; says whether readings are split for it, or names the boundary that cuts one.
+    pub(super) fn want(&mut self, plan: &Plan, split_evenly: bool) -> Result<bool, CutReading> {
+        let mut splits = false;
+        for read in &plan.reads {
+            let Some(grain) = self.grain(plan, read) else { continue };
+            if grain.1
+                && !split_evenly
+                && let Some(schedule) = read.schedule
+                && let Some(channel) = self.channels.get(&read.channel)
+                && let Some((minute, seconds)) = aggregate::cut_reading(&plan.schedules[schedule], &channel.grids)
+            {
+                return Err(CutReading { schedule, minute, seconds });
+            }
+            if let Some(channel) = self.channels.get_mut(&read.channel) {
+                *channel.wanted.entry(grain).or_default() |= read.maxima;
+                splits |= grain.1;
+            }
+        }
+        Ok(splits)
+    }
+
+    /// The slots at which a plan reads a channel; `None` when the channel has no readings.
+    pub(super) fn grain(&self, plan: &Plan, read: &Read) -> Option<Grain> {
+        let channel = self.channels.get(&read.channel)?;
+        if channel.grids.is_empty() {
+            return None;
+        }
+        let natural = aggregate::slot_seconds(&channel.grids);
+        let Some(schedule) = read.schedule.map(|schedule| &plan.schedules[schedule]) else {
+            return Some((natural, false));
+        };
+        if aggregate::cut_reading(schedule, &channel.grids).is_none() {
+            return Some((natural, false));
+        }
+        Some((aggregate::slot_seconds_under(schedule, natural), true))
+    }
+
+    /// Makes the pass over the readings of every channel. `None` when a sum could pass 64 bits.
+    pub(super) fn aggregate(&mut self) -> Option<()> {
+        use rayon::prelude::*;
+        let frame = &self.frame;
+        let tasks: Vec<(&mut ChannelGround<'a>, Vec<(Grain, bool)>)> = self
+            .channels
+            .values_mut()
+            .map(|channel| {
+                let wanted = channel.wanted.iter().map(|(grain, maxima)| (*grain, *maxima)).collect();
+                (channel, wanted)
+            })
+            .collect();
+        tasks.into_par_iter().try_for_each(|(channel, wanted)| {
+            for (grain, maxima) in wanted {
+                let cells = Cells::new(frame, channel.series, grain.0, maxima, grain.1)?;
+                channel.cells.insert(grain, cells);
+            }
+            aggregate::sums_fit(channel.series).then_some(())
+        })
+    }
+
+    /// The readings of a channel.
+    pub(super) fn series(&self, channel: &Channel) -> Option<&'a Series> {
+        self.channels.get(channel).map(|channel| channel.series)
+    }
+
+    /// Whether any channel has a reading in these segments.
+    pub(super) fn has_readings(&self, segments: std::ops::Range<usize>) -> bool {
+        let pieces = self.frame.days.pieces(self.frame.days_of(&segments));
+        let Some((first, last)) = pieces.first().zip(pieces.last()) else { return false };
+        self.channels.values().any(|channel| {
+            let runs = channel.series.runs();
+            let next = runs.partition_point(|run| run.end() <= first.start);
+            runs.get(next).is_some_and(|run| run.start < last.end)
+        })
+    }
+}
+
+/// Energy and highest power of one channel by segment and by period of one schedule.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) read: Read,
+    pub(super) grain: Option<Grain>,
+    /// Periods of the schedule, and one more for what no rule covers; 1 without a schedule.
+    width: usize,
+    /// Milliwatt-hours.
+    energy: Vec<i64>,
+    /// Milliwatts.
+    highest: Vec<i64>,
+    by_day: OnceLock<Vec<i64>>,
+}
+
+impl Table {
+    /// Reads the cells of a channel through a schedule of a plan.
+    pub(super) fn new(ground: &Ground<'_>, plan: &Plan, read: &Read) -> Self {
+        let frame = &ground.frame;
+        let schedule = read.schedule.map(|schedule| &plan.schedules[schedule]);
+        let width = schedule.map_or(1, |schedule| schedule.periods.len() + 1);
+        let grain = ground.grain(plan, read);
+        let n_segments = frame.segments.len();
+        let mut table = Self {
+            read: read.clone(),
+            grain,
+            width,
+            energy: vec![0; n_segments * width],
+            highest: if read.maxima { vec![0; n_segments * width] } else { Vec::new() },
+            by_day: OnceLock::new(),
+        };
+        let cells = grain.and_then(|grain| ground.channels.get(&read.channel)?.cells.get(&grain));
+        let Some(cells) = cells else { return table };
+        for (segment, groups) in frame.segment_groups.iter().enumerate() {
+            for group in groups.clone() {
+                let date = frame.group_dates[group];
+                let row = segment * width;
+                let Some(schedule) = schedule else {
+                    table.energy[row] += cells.energy(group, 0, 1440);
+                    if read.maxima {
+                        table.highest[row] = table.highest[row].max(cells.highest(group, 0, 1440));
+                    }
+                    continue;
+                };
+                let pattern = schedule.pattern(schedule.span(date), chrono::Datelike::weekday(&date));
+                let mut covered = 0;
+                for stretch in pattern {
+                    let cell = row + usize::from(stretch.period);
+                    let energy = cells.energy(group, stretch.start, stretch.end);
+                    table.energy[cell] += energy;
+                    covered += energy;
+                    if read.maxima {
+                        let highest = cells.highest(group, stretch.start, stretch.end);
+                        table.highest[cell] = table.highest[cell].max(highest);
+                    }
+                }
+                table.energy[row + width - 1] += cells.energy(group, 0, 1440) - covered;
+            }
+        }
+        table
+    }
+
+    /// Energy of segments, milliwatt-hours: of a period, or without a schedule of all.
+    pub(super) fn energy(&self, segments: std::ops::Range<usize>, period: usize) -> i64 {
+        segments.map(|segment| self.energy[segment * self.width + period]).sum()
+    }
+
+    /// Energy in no period of the schedule, milliwatt-hours.
+    pub(super) fn energy_outside(&self, segments: std::ops::Range<usize>) -> i64 {
+        if self.width == 1 { 0 } else { self.energy(segments, self.width - 1) }
+    }
+
+    /// Highest power of segments, milliwatts.
+    pub(super) fn highest(&self, segments: std::ops::Range<usize>, period: usize) -> i64 {
+        segments.map(|segment| self.highest[segment * self.width + period]).max().unwrap_or(0)
+    }
+
+    /// Energy of one day, milliwatt-hours.
+    pub(super) fn energy_of_day(&self, ground: &Ground<'_>, plan: &Plan, day: usize, period: usize) -> i64 {
+        let by_day = self.by_day.get_or_init(|| {
+            let mut by_day = vec![0; ground.frame.days.len() * self.width];
+            self.for_each_reading(ground, plan, 0..ground.frame.days.len(), |reading| {
+                by_day[reading.day * self.width + reading.period] += reading.milliwatt_hours;
+            });
+            by_day
+        });
+        by_day[day * self.width + period]
+    }
+
+    /// Calls back with each reading of days, in order of time.
+    pub(super) fn for_each_reading(
+        &self,
+        ground: &Ground<'_>,
+        plan: &Plan,
+        days: std::ops::Range<usize>,
+        mut call: impl FnMut(PlacedReading),
+    ) {
+        let frame = &ground.frame;
+        let (Some(series), Some((slot, spread))) = (ground.series(&self.read.channel), self.grain) else { return };
+        let schedule = self.read.schedule.map(|schedule| &plan.schedules[schedule]);
+        let mut known_day = None;
+        let mut pattern = None;
+        aggregate::for_each_stretch(series, frame.days.pieces(days), |piece, run, readings, local| {
+            if let Some(schedule) = schedule
+                && known_day != Some(piece.day)
+            {
+                let date = frame.days.date(piece.day);
+                pattern = Some(schedule.pattern(schedule.span(date), chrono::Datelike::weekday(&date)));
+                known_day = Some(piece.day);
+            }
+            let seconds = i64::from(run.seconds);
+            let n_parts = if spread { usize::try_from(seconds / slot).unwrap_or(1).max(1) } else { 1 };
+            let part_seconds = seconds / i64::try_from(n_parts).unwrap_or(1);
+            let mut at = local;
+            for reading in readings {
+                let power = reading * (3600 / seconds);
+                for part in 0..n_parts {
+                    let minute = u16::try_from(at / 60).unwrap_or(u16::MAX).min(1439);
+                    let period =
+                        pattern.map_or(0, |pattern| period_at(pattern, minute).map_or(self.width - 1, usize::from));
+                    call(PlacedReading {
+                        day: piece.day,
+                        start: piece.start + at - piece.local,
+                        local: at,
+                        seconds: part_seconds,
+                        milliwatt_hours: aggregate::share_of(*reading, part, n_parts),
+                        milliwatts: power,
+                        period,
+                    });
+                    at += part_seconds;
+                }
+            }
+        });
+    }
+}
+
+/// A reading, or a part of one that was split, with its place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlacedReading {
+    pub(super) day: usize,
+    /// Seconds since the epoch.
+    pub(super) start: i64,
+    /// Seconds since local midnight.
+    pub(super) local: i64,
+    pub(super) seconds: i64,
+    pub(super) milliwatt_hours: i64,
+    pub(super) milliwatts: i64,
+    /// Index of its period; the number of periods where none covers it; 0 without a schedule.
+    pub(super) period: usize,
+}

@@ -1,0 +1,513 @@
+//! Measures: the numbers of a billing month that ladders turn into money.
+//!
+//! Source of the measures: PLAN-MODEL section 2; of segments and look-backs: section 3.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::rc::Rc;
+
+use chrono::{Datelike, NaiveDate};
+
+use super::bill::ChargeBill;
+use super::ground::{Ground, Table};
+use super::{EngineError, Question};
+use crate::tariff::ConventionOverrides;
+use crate::tariff::exact::{Decimal, Exact};
+use crate::tariff::model::{
+    EnergySpec, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, Plan, Read, Take, TimeUnit,
+};
+use crate::tariff::{DailyAmounts, DatedValues, MissingHistory, MonthlyAmounts, YearlyAmounts, dated};
+use crate::usage::Channel;
+use crate::words::AttributeValue;
+
+/// Why a plan has no bill.
+#[derive(Debug, Clone)]
+pub(super) enum Stop {
+    /// A fault of the plan on these readings; the pointer is filled in by the charge that met it.
+    Fault {
+        code: &'static str,
+        pointer: Option<String>,
+        message: String,
+    },
+    TooLarge,
+}
+
+impl Stop {
+    /// A fault whose place is not known yet.
+    pub(super) fn fault(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Fault { code, pointer: None, message: message.into() }
+    }
+
+    /// The same with its place, if it has none.
+    pub(super) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Fault { code, pointer: None, message } => {
+                Self::Fault { code, pointer: Some(place.to_owned()), message }
+            }
+            other => other,
+        }
+    }
+}
+
+impl From<Stop> for EngineError {
+    fn from(_: Stop) -> Self {
+        Self::TooLarge
+    }
+}
+
+/// One version of a plan, with what it reads.
+#[derive(Debug)]
+pub(super) struct Document<'a> {
+    pub(super) version: u32,
+    pub(super) plan: &'a Plan,
+    pub(super) tables: Vec<Table>,
+    /// The conventions from outside over the plan's own.
+    pub(super) conventions: ConventionOverrides,
+}
+
+impl<'a> Document<'a> {
+    /// A version with its tables filled.
+    pub(super) fn new(ground: &Ground<'_>, question: &Question, version: u32, plan: &'a Plan) -> Self {
+        Self {
+            version,
+            plan,
+            tables: plan.reads.iter().map(|read| Table::new(ground, plan, read)).collect(),
+            conventions: question.options.conventions.clone().over(plan.conventions.clone()),
+        }
+    }
+
+    /// The table of a channel and schedule.
+    pub(super) fn table(&self, channel: &Channel, period: Option<PeriodRef>, maxima: bool) -> &Table {
+        let schedule = period.map(|period| period.schedule);
+        let serves = |read: &Read| read.schedule == schedule && read.maxima >= maxima && read.channel == *channel;
+        self.tables.iter().find(|table| serves(&table.read)).expect("a plan's reads are collected with its measures")
+    }
+}
+
+/// Days of one billing month: all of it, or the segments of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Span {
+    pub(super) document: usize,
+    pub(super) month: usize,
+    pub(super) first: usize,
+    pub(super) end: usize,
+}
+
+impl Span {
+    /// Its segments.
+    pub(super) fn segments(self) -> Range<usize> {
+        self.first..self.end
+    }
+}
+
+/// Evaluates the measures and charges of one plan for one billing month, remembering what was asked before.
+pub(super) struct Biller<'a> {
+    pub(super) ground: &'a Ground<'a>,
+    pub(super) question: &'a Question,
+    pub(super) documents: &'a [Document<'a>],
+    /// For each billing month, which document holds on which segments; earlier months have none.
+    pub(super) in_force: &'a [Vec<(usize, Range<usize>)>],
+    /// Earlier months that look-backs wanted and no readings cover.
+    pub(super) missing_history: BTreeSet<NaiveDate>,
+    pub(super) charge_bills: HashMap<(usize, usize, usize), Rc<ChargeBill>>,
+    known: HashMap<(MeasureId, Span), Exact>,
+}
+
+impl<'a> Biller<'a> {
+    /// Nothing evaluated yet.
+    pub(super) fn new(
+        ground: &'a Ground<'a>,
+        question: &'a Question,
+        documents: &'a [Document<'a>],
+        in_force: &'a [Vec<(usize, Range<usize>)>],
+    ) -> Self {
+        Self {
+            ground,
+            question,
+            documents,
+            in_force,
+            missing_history: BTreeSet::new(),
+            charge_bills: HashMap::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The value of a measure.
+    pub(super) fn measure(&mut self, id: MeasureId, span: Span) -> Result<Exact, Stop> {
+        let document: &'a Document<'a> = &self.documents[span.document];
+        let value = match &document.plan.measures[id] {
+            Measure::Constant(decimal) => return Ok(Exact::from(*decimal)),
+            Measure::Count { unit, period, by_convention } => {
+                if *by_convention {
+                    self.count(*unit, span, *period)
+                } else {
+                    self.count_plainly(*unit, span, *period)
+                }
+            }
+            Measure::DaysInYear => {
+                let start = self.ground.frame.months[span.month].period.start();
+                Exact::whole(days_in_year(start.year()))
+            }
+            Measure::Energy(spec) => Exact::scaled(i128::from(energy(document, spec, span)), 6),
+            Measure::Demand(spec) if spec.is_plain() => {
+                let table = document.table(&spec.channel, spec.period, true);
+                let period = spec.period.map_or(0, |period| period.period);
+                Exact::scaled(i128::from(table.highest(span.segments(), period)), 6)
+            }
+            Measure::Attribute(name) => self.attribute(name, span)?,
+            Measure::Amount(charges) => self.amount(charges, span)?,
+            Measure::ByDate(values) => {
+                let date = self.value_date(span);
+                let later = values.partition_point(|(from, _)| *from <= date);
+                let Some((_, id)) = later.checked_sub(1).map(|i| values[i]) else {
+                    let first = values.first().map_or_else(String::new, |(from, _)| from.to_string());
+                    let message = format!("there is no value on {date}; the first one begins on {first}");
+                    return Err(Stop::fault("value_missing", message));
+                };
+                self.measure(id, span)?
+            }
+            // What is made of other measures, or of many readings, is kept.
+            made => {
+                if let Some(value) = self.known.get(&(id, span)) {
+                    return Ok(value.clone());
+                }
+                let value = self.made(made, document, span)?;
+                self.known.insert((id, span), value.clone());
+                value
+            }
+        };
+        if value.is_too_large() { Err(Stop::TooLarge) } else { Ok(value) }
+    }
+
+    fn made(&mut self, measure: &'a Measure, document: &'a Document<'a>, span: Span) -> Result<Exact, Stop> {
+        let mut fold = |parts: &[MeasureId], join: fn(Exact, Exact) -> Exact| {
+            let mut value: Option<Exact> = None;
+            for part in parts {
+                let next = self.measure(*part, span)?;
+                let joined = match value {
+                    Some(value) => join(value, next),
+                    None => next,
+                };
+                if joined.is_too_large() {
+                    return Err(Stop::TooLarge);
+                }
+                value = Some(joined);
+            }
+            Ok(value.unwrap_or(Exact::ZERO))
+        };
+        match measure {
+            Measure::Sum(parts) => fold(parts, |a, b| a.plus(&b)),
+            Measure::Times(parts) => fold(parts, |a, b| a.times(&b)),
+            Measure::Max(parts) => fold(parts, Exact::max),
+            Measure::Min(parts) => fold(parts, Exact::min),
+            Measure::Divide(dividend, divisor) => {
+                let (dividend, divisor) = (self.measure(*dividend, span)?, self.measure(*divisor, span)?);
+                dividend
+                    .divided_by(&divisor)
+                    .ok_or_else(|| Stop::fault("division_by_zero", "the divisor of a measure is zero here"))
+            }
+            Measure::Round { of, to, mode } => self.measure(*of, span)?.rounded(*to, *mode).ok_or(Stop::TooLarge),
+            Measure::Demand(spec) => {
+                super::demand::demand(self.ground, document, spec, self.ground.frame.days_of(&span.segments()))
+            }
+            Measure::NetEnergy(spec) => {
+                let part = self.net_energy(spec, document, span)?;
+                Ok(Exact::scaled(i128::from(part), 6))
+            }
+            Measure::OverMonths(over) => self.over_months(over, span),
+            _ => Ok(Exact::ZERO),
+        }
+    }
+
+    /// Days, months or years as `per` counts them.
+    pub(super) fn count(&self, unit: TimeUnit, span: Span, period: Option<PeriodRef>) -> Exact {
+        let conventions = &self.documents[span.document].conventions;
+        match unit {
+            TimeUnit::Day if conventions.daily_amounts == Some(DailyAmounts::AverageMonth) => {
+                self.count_plainly(TimeUnit::Month, span, period).times(&Exact::fraction(365, 12))
+            }
+            TimeUnit::Month if conventions.monthly_amounts == Some(MonthlyAmounts::ByDays) => {
+                self.days_over(span, period, |date| {
+                    let next = date.with_day(1).and_then(|first| first.checked_add_months(chrono::Months::new(1)));
+                    next.and_then(|next| next.pred_opt()).map_or(30, |last| i64::from(last.day()))
+                })
+            }
+            TimeUnit::Year => match conventions.yearly_amounts {
+                None | Some(YearlyAmounts::ActualDays) => self.count_plainly(unit, span, period),
+                Some(YearlyAmounts::Days365) => self.days_over(span, period, |_| 365),
+                Some(YearlyAmounts::Days365_25) => self.days_over(span, period, |_| 1461).times(&Exact::whole(4)),
+                Some(YearlyAmounts::Twelfths) => {
+                    self.count_plainly(TimeUnit::Month, span, period).times(&Exact::fraction(1, 12))
+                }
+            },
+            _ => self.count_plainly(unit, span, period),
+        }
+    }
+
+    /// Local days, billing months, or days over the length of their year.
+    fn count_plainly(&self, unit: TimeUnit, span: Span, period: Option<PeriodRef>) -> Exact {
+        match unit {
+            TimeUnit::Day => Exact::whole(self.n_days(span, period)),
+            TimeUnit::Month => {
+                let month = &self.ground.frame.months[span.month];
+                let n_days = self.n_days(span, period);
+                if n_days == month.n_days {
+                    month.n_months.clone()
+                } else {
+                    month.n_months.times(&Exact::fraction(n_days, month.n_days))
+                }
+            }
+            TimeUnit::Year => self.days_over(span, period, |date| days_in_year(date.year())),
+        }
+    }
+
+    /// Local days on which a period can occur.
+    pub(super) fn n_days(&self, span: Span, period: Option<PeriodRef>) -> i64 {
+        let n_days: usize =
+            span.segments().filter(|segment| self.occurs(span, *segment, period)).map(|s| self.segment_days(s)).sum();
+        i64::try_from(n_days).unwrap_or(i64::MAX)
+    }
+
+    fn segment_days(&self, segment: usize) -> usize {
+        self.ground.frame.segments[segment].len()
+    }
+
+    fn occurs(&self, span: Span, segment: usize, period: Option<PeriodRef>) -> bool {
+        period.is_none_or(|period| {
+            let schedule = &self.documents[span.document].plan.schedules[period.schedule];
+            schedule.occurs(schedule.span(self.ground.frame.first_date(segment)), period.period)
+        })
+    }
+
+    /// The sum of 1/length over days, the length by date.
+    fn days_over(&self, span: Span, period: Option<PeriodRef>, length: impl Fn(NaiveDate) -> i64) -> Exact {
+        let frame = &self.ground.frame;
+        let mut n_by_length: Vec<(i64, i64)> = Vec::new();
+        for segment in span.segments().filter(|segment| self.occurs(span, *segment, period)) {
+            for day in frame.segments[segment].clone() {
+                let length = length(frame.days.date(day));
+                match n_by_length.iter_mut().find(|(known, _)| *known == length) {
+                    Some((_, n)) => *n += 1,
+                    None => n_by_length.push((length, 1)),
+                }
+            }
+        }
+        n_by_length.into_iter().fold(Exact::ZERO, |sum, (length, n)| {
+            let share = if n % length == 0 { Exact::whole(n / length) } else { Exact::fraction(n, length) };
+            sum.plus(&share)
+        })
+    }
+
+    /// The date whose dated values hold.
+    fn value_date(&self, span: Span) -> NaiveDate {
+        let frame = &self.ground.frame;
+        let month = &frame.months[span.month].period;
+        match self.documents[span.document].conventions.dated_values {
+            Some(DatedValues::AtStart) => month.start(),
+            Some(DatedValues::AtEnd) => month.end().pred_opt().unwrap_or(month.start()),
+            None | Some(DatedValues::Split) => frame.first_date(span.first),
+        }
+    }
+
+    fn attribute(&self, name: &str, span: Span) -> Result<Exact, Stop> {
+        let number = |text: &str| {
+            Decimal::parse(text, 18).map(Exact::from).map_err(|error| {
+                Stop::fault("attribute_not_a_number", format!("the customer's attribute {name:?}: {text:?} {error}"))
+            })
+        };
+        match self.question.attributes.get(name) {
+            None => {
+                let message = format!("the customer has no attribute {name:?}, which this charge needs");
+                Err(Stop::fault("attribute_missing", message))
+            }
+            Some(AttributeValue::Flag(_)) => {
+                let message = format!("the customer's attribute {name:?} is true or false; this charge needs a number");
+                Err(Stop::fault("attribute_not_a_number", message))
+            }
+            Some(AttributeValue::Number(decimal)) => number(&decimal.to_string()),
+            Some(AttributeValue::ByDate { by_date }) => {
+                let date = self.value_date(span);
+                let in_force = by_date
+                    .iter()
+                    .filter_map(|(from, value)| dated(from).map(|from| (from, value)))
+                    .filter(|(from, _)| *from <= date)
+                    .max_by_key(|(from, _)| *from);
+                match in_force {
+                    Some((_, value)) => number(value),
+                    None => {
+                        let message = format!("the customer's attribute {name:?} has no value on {date}");
+                        Err(Stop::fault("attribute_missing", message))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Money of charges on the days of a span, after their rounding.
+    fn amount(&mut self, charges: &[usize], span: Span) -> Result<Exact, Stop> {
+        let mut sum = Exact::ZERO;
+        let held = self.in_force[span.month].clone();
+        for charge in charges {
+            let elsewhere = held.iter().any(|(document, _)| *document != span.document);
+            if held.is_empty() || !elsewhere || self.holds_alone(span) {
+                sum = sum.plus(&self.amount_on(span.document, *charge, span)?);
+                continue;
+            }
+            // A look-back into a month of several versions: each is billed by its own.
+            let id = &self.documents[span.document].plan.charges[*charge].id;
+            for (document, _) in &held {
+                if let Some(charge) = self.documents[*document].plan.charge_named(id) {
+                    sum = sum.plus(&self.amount_on(*document, charge, span)?);
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Whether the span's own document is in force on all of it.
+    fn holds_alone(&self, span: Span) -> bool {
+        self.in_force[span.month]
+            .iter()
+            .any(|(document, held)| *document == span.document && held.start <= span.first && span.end <= held.end)
+    }
+
+    fn amount_on(&mut self, document: usize, charge: usize, span: Span) -> Result<Exact, Stop> {
+        let bill = self.charge(document, span.month, charge)?;
+        Ok(bill
+            .amounts
+            .iter()
+            .filter(|(segments, _)| span.first <= segments.start && segments.end <= span.end)
+            .fold(Exact::ZERO, |sum, (_, money)| sum.plus(&Exact::from(*money))))
+    }
+
+    /// The segments of a month on which a document bills: where it is in force, or the whole of an earlier month.
+    pub(super) fn span_of(&self, document: usize, month: usize) -> Span {
+        let all = self.ground.frame.months[month].segments.clone();
+        let held = self.in_force[month].iter().find(|(other, _)| *other == document).map_or(all, |(_, s)| s.clone());
+        Span { document, month, first: held.start, end: held.end }
+    }
+
+    /// All of a month, billed by a document.
+    fn whole_month(&self, document: usize, month: usize) -> Span {
+        let all = self.ground.frame.months[month].segments.clone();
+        Span { document, month, first: all.start, end: all.end }
+    }
+
+    fn over_months(&mut self, over: &OverMonths, span: Span) -> Result<Exact, Stop> {
+        let document = span.document;
+        let refuse = self.documents[document].conventions.missing_history == Some(MissingHistory::Refuse);
+        let n_back = over.last - u32::from(over.current);
+        let mut values: Vec<Exact> = Vec::new();
+        for back in (1..=n_back).rev() {
+            let month = span.month.checked_sub(back as usize);
+            let known = month.filter(|month| self.has_readings(*month));
+            let Some(month) = known else {
+                let own = self.ground.frame.months[span.month].period.start();
+                let start = month.map_or_else(
+                    || own.checked_sub_months(chrono::Months::new(back)).unwrap_or(own),
+                    |month| self.ground.frame.months[month].period.start(),
+                );
+                if over.named.is_empty() || over.named.contains(&start.month()) {
+                    if refuse {
+                        let message =
+                            format!("the billing month of {start}, on which this charge looks back, has no readings");
+                        return Err(Stop::fault("missing_history", message));
+                    }
+                    self.missing_history.insert(start);
+                }
+                continue;
+            };
+            if self.is_named(over, month) {
+                let whole = self.whole_month(document, month);
+                values.push(self.measure(over.of, whole)?);
+            }
+        }
+        if over.current && self.is_named(over, span.month) {
+            values.push(self.measure(over.of, span)?);
+        }
+        let n_values = i64::try_from(values.len()).unwrap_or(1);
+        let mut values = values.into_iter();
+        let Some(first) = values.next() else { return Ok(Exact::ZERO) };
+        Ok(match over.take {
+            Take::Max => values.fold(first, Exact::max),
+            Take::Sum => values.fold(first, |sum, value| sum.plus(&value)),
+            Take::Mean => values
+                .fold(first, |sum, value| sum.plus(&value))
+                .divided_by(&Exact::whole(n_values))
+                .ok_or(Stop::TooLarge)?,
+        })
+    }
+
+    fn is_named(&self, over: &OverMonths, month: usize) -> bool {
+        over.named.is_empty() || over.named.contains(&self.ground.frame.months[month].period.start().month())
+    }
+
+    fn has_readings(&self, month: usize) -> bool {
+        self.ground.has_readings(self.ground.frame.months[month].segments.clone())
+    }
+
+    /// Milliwatt-hours of net metering. What is carried into a month is what the month before carried out of it,
+    /// unless the account was emptied in between.
+    fn net_energy(&mut self, spec: &NetEnergySpec, document: &'a Document<'a>, span: Span) -> Result<i64, Stop> {
+        let Some(carry_until) = spec.carry_until else {
+            let balance = balance(document, spec, span)?;
+            return Ok(match spec.part {
+                NetPart::Billed => balance.max(0),
+                NetPart::Carried => (-balance).max(0),
+            });
+        };
+        // From the oldest month within reach: the account was empty then.
+        let oldest = span.month.saturating_sub(12);
+        let mut carried = 0i64;
+        let mut billed = 0;
+        for month in oldest..=span.month {
+            let start = self.ground.frame.months[month].period.start();
+            let before = month.checked_sub(1).map(|m| self.ground.frame.months[m].period.start());
+            if before.is_none_or(|before| is_emptied(carry_until, before, start)) {
+                carried = 0;
+            }
+            let mut part = self.whole_month(span.document, month);
+            if month == span.month {
+                // A month in parts: the first part takes what was carried.
+                part = Span { first: part.first, ..span };
+                if span.first > part.first {
+                    let earlier = balance(document, spec, Span { end: span.first, ..part })?;
+                    carried = carried.checked_sub(earlier).ok_or(Stop::TooLarge)?.max(0);
+                    part = span;
+                }
+            }
+            let balance = balance(document, spec, part)?.checked_sub(carried).ok_or(Stop::TooLarge)?;
+            billed = balance.max(0);
+            carried = (-balance).max(0);
+        }
+        Ok(match spec.part {
+            NetPart::Billed => billed,
+            NetPart::Carried => carried,
+        })
+    }
+}
+
+/// Energy of a span, milliwatt-hours.
+pub(super) fn energy(document: &Document<'_>, spec: &EnergySpec, span: Span) -> i64 {
+    let table = document.table(&spec.channel, spec.period, false);
+    table.energy(span.segments(), spec.period.map_or(0, |period| period.period))
+}
+
+fn balance(document: &Document<'_>, spec: &NetEnergySpec, span: Span) -> Result<i64, Stop> {
+    let of = |channel: &Channel| energy(document, &EnergySpec { channel: channel.clone(), period: spec.period }, span);
+    of(&spec.import).checked_sub(of(&spec.export)).ok_or(Stop::TooLarge)
+}
+
+/// Whether the day of the year lies after the first day of one month and not after that of the next.
+fn is_emptied(carry_until: (u32, u32), before: NaiveDate, start: NaiveDate) -> bool {
+    (before.year()..=start.year()).any(|year| {
+        // The 29th of February is the 1st of March in other years.
+        let day = NaiveDate::from_ymd_opt(year, carry_until.0, carry_until.1)
+            .or_else(|| NaiveDate::from_ymd_opt(year, carry_until.0 + 1, 1));
+        day.is_some_and(|day| before < day && day <= start)
+    })
+}
+
+fn days_in_year(year: i32) -> i64 {
+    if NaiveDate::from_ymd_opt(year, 2, 29).is_some() { 366 } else { 365 }
+}

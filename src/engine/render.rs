@@ -1,0 +1,159 @@
+//! Bills written down: exact numbers to decimal text, ranks, subtotals.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bill::{BilledLine, MonthBill};
+use super::measure::Document;
+use super::result::{ComparisonResult, LineItem, NotBilled, PeriodBill, PlanBill, UsageSummary};
+use super::{EngineError, PlanToBill, Question};
+use crate::tariff::exact::{Exact, Money, RoundingMode};
+use crate::tariff::model::{Kind, Plan};
+
+/// The bills of one plan, not yet compared.
+#[derive(Debug)]
+pub(super) struct Billed {
+    bill: PlanBill,
+    total: Money,
+}
+
+/// Writes one plan's bill.
+pub(super) fn plan(
+    plan: &PlanToBill,
+    documents: &[Document<'_>],
+    months: Vec<(crate::words::BillingPeriod, MonthBill)>,
+    usage: &UsageSummary,
+    split_evenly: bool,
+) -> Result<Billed, EngineError> {
+    let last = documents.last().expect("a plan to bill has a version").plan;
+    let decimals = last.currency_decimals;
+    let mut total = Money::ZERO;
+    let mut tax = Money::ZERO;
+    let mut by_kind: BTreeMap<String, Money> = BTreeMap::new();
+    let mut missing_history = false;
+    let mut periods = Vec::with_capacity(months.len());
+    for (period, month) in months {
+        let mut add = |kind: &str, money: Money| {
+            let sum = by_kind.entry(kind.to_owned()).or_default();
+            *sum = sum.plus(money).ok_or(EngineError::TooLarge)?;
+            if kind == Kind::Tax.as_str() {
+                tax = tax.plus(money).ok_or(EngineError::TooLarge)?;
+            }
+            Ok::<(), EngineError>(())
+        };
+        let mut line_items = Vec::with_capacity(month.lines.len() + 1);
+        for line in &month.lines {
+            let item = line_item(documents, line)?;
+            add(&item.kind, line.line.money)?;
+            line_items.push(item);
+        }
+        if !month.rounding.is_zero() {
+            add(Kind::Rounding.as_str(), month.rounding)?;
+            line_items.push(rounding_line(documents, month.rounding, last));
+        }
+        total = total.plus(month.total).ok_or(EngineError::TooLarge)?;
+        missing_history |= !month.missing_history.is_empty();
+        periods.push(PeriodBill {
+            start: period.start(),
+            end: period.end(),
+            total: month.total.text(decimals),
+            missing_history: month.missing_history,
+            line_items,
+        });
+    }
+    let not_billed: BTreeSet<&(String, String)> =
+        documents.iter().flat_map(|document| &document.plan.not_billed).collect();
+    let mut flags = Vec::new();
+    flags.extend(split_evenly.then(|| "intervals_split_evenly".to_owned()));
+    flags.extend(missing_history.then(|| "missing_history".to_owned()));
+    let bill = PlanBill {
+        plan_id: plan.reference.as_str().to_owned(),
+        name: last.name.clone(),
+        complete: not_billed.is_empty(),
+        total: total.text(decimals),
+        rank: None,
+        difference_from_cheapest: None,
+        tax: tax.text(decimals),
+        average_price_per_kwh: average_price(total, &usage.import_kwh)?,
+        subtotals: by_kind.into_iter().map(|(kind, money)| (kind, money.text(0))).collect(),
+        flags,
+        not_applied: Vec::new(),
+        not_billed: not_billed
+            .into_iter()
+            .map(|(field, reason)| NotBilled { field: field.clone(), reason: reason.clone() })
+            .collect(),
+        periods,
+    };
+    Ok(Billed { bill, total })
+}
+
+fn line_item(documents: &[Document<'_>], billed: &BilledLine) -> Result<LineItem, EngineError> {
+    let document = &documents[billed.document];
+    let charge = &document.plan.charges[billed.charge];
+    let line = &billed.line;
+    let tou_period = charge.split.zip(line.period).map(|(s, p)| document.plan.schedules[s].periods[p].clone());
+    Ok(LineItem {
+        charge_id: charge.id.clone(),
+        kind: charge.kind.as_str().to_owned(),
+        label: charge.label.clone(),
+        plan_version: document.version,
+        tou_period,
+        tier: line.step.map(|step| u32::try_from(step + 1).unwrap_or(u32::MAX)),
+        quantity: line.quantity.text(0).ok_or(EngineError::TooLarge)?,
+        unit: charge.unit.clone(),
+        rate: line.rate.as_ref().map(|rate| rate.text(0).ok_or(EngineError::TooLarge)).transpose()?,
+        amount: line.money.text(0),
+    })
+}
+
+fn rounding_line(documents: &[Document<'_>], money: Money, plan: &Plan) -> LineItem {
+    LineItem {
+        charge_id: "rounding".to_owned(),
+        kind: Kind::Rounding.as_str().to_owned(),
+        label: "rounding".to_owned(),
+        plan_version: documents.last().map_or(1, |document| document.version),
+        tou_period: None,
+        tier: None,
+        quantity: money.text(0),
+        unit: plan.currency.clone(),
+        rate: None,
+        amount: money.text(0),
+    }
+}
+
+/// `total / kWh`, six decimals, half up; `None` when nothing was used.
+fn average_price(total: Money, import_kwh: &str) -> Result<Option<String>, EngineError> {
+    let kwh = crate::tariff::exact::Decimal::parse(import_kwh, 6).map_err(|_| EngineError::TooLarge)?;
+    let Some(price) = Exact::from(total).divided_by(&Exact::from(kwh)) else { return Ok(None) };
+    let digits = price.settled(6, RoundingMode::HalfUp).ok_or(EngineError::TooLarge)?;
+    let settled = Money::settle(&Exact::scaled(digits, 6)).ok_or(EngineError::TooLarge)?;
+    Ok(Some(settled.text(6)))
+}
+
+/// Ranks the complete bills, cheapest first; ties keep the order of the references.
+pub(super) fn ranked(
+    question: &Question,
+    usage: UsageSummary,
+    mut billed: Vec<Billed>,
+) -> Result<ComparisonResult, EngineError> {
+    let first = question.plans.first().and_then(|plan| plan.versions.first());
+    let currency = first.map_or_else(String::new, |version| version.tariff.currency().to_owned());
+    let decimals = first.map_or(2, |version| version.tariff.plan().currency_decimals);
+    let mut order: Vec<usize> = (0..billed.len()).filter(|i| billed[*i].bill.complete).collect();
+    order.sort_by_key(|i| billed[*i].total);
+    let cheapest = order.first().map(|i| billed[*i].total);
+    for (rank, i) in (1u32..).zip(&order) {
+        billed[*i].bill.rank = Some(rank);
+    }
+    if let Some(cheapest) = cheapest {
+        for billed in &mut billed {
+            let difference = billed.total.minus(cheapest).ok_or(EngineError::TooLarge)?;
+            billed.bill.difference_from_cheapest = Some(difference.text(decimals));
+        }
+    }
+    Ok(ComparisonResult {
+        currency,
+        usage,
+        cheapest_plan_id: order.first().map(|i| billed[*i].bill.plan_id.clone()),
+        plans: billed.into_iter().map(|billed| billed.bill).collect(),
+    })
+}

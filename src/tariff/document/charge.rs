@@ -1,0 +1,591 @@
+//! Charges of a document: what stands there, and the defaults of each kind.
+
+use std::collections::BTreeSet;
+
+use super::super::exact::{Decimal, Exact};
+use super::super::json::Json;
+use super::super::model::{
+    BoundsPer, Charge, DemandSpec, EnergySpec, Kind, Measure, MeasureId, OverMonths, Part, Per, PeriodRef, Resets,
+    Step, StepPrice, Take, TimeUnit,
+};
+use super::measure::ReadMeasure;
+use super::walk::{Node, Object, check_name};
+use super::{MAX_CHARGES, MAX_STEPS, Reader, refuse_both};
+use crate::usage::Channel;
+
+/// What a charge measures before it is split.
+enum Quantity {
+    /// Can be measured in each period.
+    Plain(Measure),
+    /// Demand with a floor or a ratchet, which can be measured in each period as well.
+    Demand(DemandSpec, Option<MeasureId>, Option<Ratchet>),
+    /// One value in all periods.
+    Composed(MeasureId),
+}
+
+#[derive(Clone)]
+struct Ratchet {
+    percent: Decimal,
+    last: u32,
+    current: bool,
+    named: Vec<u32>,
+    of: Option<MeasureId>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads `charges`: a list; names are known before the first is read.
+    pub(super) fn charges(&mut self, node: &Node<'a>) -> Vec<Charge> {
+        let items = node.items(&mut self.faults);
+        if items.is_empty() && matches!(node.json, Json::Array(_)) {
+            self.faults.add("missing_field", &node.pointer, "a plan needs a charge");
+        }
+        if items.len() > MAX_CHARGES {
+            self.faults.add("too_many", &node.pointer, format!("a plan has at most {MAX_CHARGES} charges"));
+            return Vec::new();
+        }
+        for (index, item) in items.iter().enumerate() {
+            self.on_bill.push(!matches!(item.json.get("on_bill"), Some(Json::Bool(false))));
+            if let Some(id) = item.json.get("id").and_then(Json::as_str)
+                && self.charge_names.insert(id.to_owned(), index).is_some()
+            {
+                let message = format!("{id:?} is the id of another charge, too");
+                self.faults.add("duplicate_name", &format!("{}/id", item.pointer), message);
+            }
+            if let Some(group) = item.json.get("group").and_then(Json::as_str) {
+                self.groups.entry(group.to_owned()).or_default().push(index);
+            }
+        }
+        for group in self.groups.keys() {
+            if let Some(charge) = self.charge_names.get(group) {
+                let message = format!("{group:?} is the id of a charge and the name of a group");
+                self.faults.add("duplicate_name", &format!("/charges/{charge}/id"), message);
+            }
+        }
+        items.iter().enumerate().filter_map(|(index, item)| self.charge(index, item)).collect()
+    }
+
+    fn charge(&mut self, index: usize, node: &Node<'a>) -> Option<Charge> {
+        let mut object = node.object(&mut self.faults)?;
+        let id = object.want("id", &mut self.faults).and_then(|n| n.name(&mut self.faults));
+        let kind = object.want("kind", &mut self.faults).and_then(|n| n.word(&Kind::ALL, &mut self.faults));
+        let label = object.take("label").and_then(|n| self.short_text(&n, 200));
+        if let Some(group) = object.take("group").and_then(|n| n.text(&mut self.faults)) {
+            check_name(group, &object.place("group"), &mut self.faults);
+        }
+        if let Some(n) = object.take("condition") {
+            self.faults.add("not_supported_yet", &n.pointer, "conditions cannot be billed yet");
+        }
+        // Without a kind nothing more can be said of the members.
+        let kind = kind?;
+        let from = object.take("from").and_then(|n| n.date(&mut self.faults));
+        let to = object.take("to").and_then(|n| n.date(&mut self.faults));
+        if let (Some(from), Some(to)) = (from, to)
+            && to <= from
+        {
+            self.faults.add("bad_date", &object.place("to"), "\"to\" (exclusive) is after \"from\"");
+        }
+        let on_bill = object.take("on_bill").and_then(|n| n.flag(&mut self.faults)).unwrap_or(true);
+        let rounding = object.take("rounding").and_then(|n| self.rounding(&n, true));
+        let resets = object.take("resets").and_then(|n| {
+            let words = [("billing_month", Resets::BillingMonth), ("day", Resets::Day), ("year", Resets::Year)];
+            n.word(&words, &mut self.faults)
+        });
+        let tier_scope = object.take("tier_scope").and_then(|n| n.choice(&mut self.faults));
+        let tier_allocation = object.take("tier_allocation").and_then(|n| n.choice(&mut self.faults));
+        let bounds_per = object.take("bounds_per").and_then(|n| {
+            if n.json.as_str() == Some("day") { Some(BoundsPer::Day) } else { self.measure(&n).map(BoundsPer::Measure) }
+        });
+        let chosen_by = object.take("chosen_by").and_then(|n| self.measure(&n));
+
+        let schedule = object.take("schedule");
+        let period = object.take("period");
+        let schedule_index = schedule.as_ref().and_then(|n| self.schedule_ref(n));
+        let period_ref = match (&schedule, &period) {
+            (Some(schedule), Some(period)) => self.period_ref(schedule, period),
+            (None, Some(period)) => {
+                self.faults.add("missing_field", &period.pointer, "name the schedule of this period, too");
+                None
+            }
+            _ => None,
+        };
+        let per = self.per(&mut object, kind);
+        let has_floor = kind == Kind::Minimum && object.has("floor");
+        let quantity = self.quantity(index, &mut object, kind, period_ref, per)?;
+        // The floor has been multiplied already.
+        let per = if has_floor { Per::BillingPeriod } else { per };
+        let split = if period.is_none() { schedule_index } else { None };
+        let parts = self.parts(&mut object, kind, &quantity, split, schedule.is_some() && period.is_none());
+        object.finish(&format!("a charge of kind {}", kind.as_str()), &mut self.faults);
+        let (parts, shares_measure) = parts?;
+        let shares_measure = shares_measure || (period_ref.is_some() && matches!(quantity, Quantity::Composed(_)));
+
+        let resets = resets.unwrap_or(Resets::BillingMonth);
+        self.check_ladder(node, &parts, resets, chosen_by);
+        let first = parts.first()?.measure;
+        let extensive = self.measures[first].is_extensive(&self.measures);
+        let unit = self.line_unit(first, per);
+        let id = id?;
+        Some(Charge {
+            label: label.unwrap_or_else(|| id.replace('_', " ")),
+            id: id.to_owned(),
+            kind,
+            split,
+            period: period_ref,
+            parts,
+            shares_measure,
+            chosen_by,
+            resets,
+            bounds_per,
+            tier_scope,
+            tier_allocation,
+            per,
+            rounding,
+            from,
+            to,
+            on_bill,
+            negated: kind == Kind::ExportCredit,
+            term_cuts: BTreeSet::new(),
+            value_cuts: BTreeSet::new(),
+            cut_by_year: false,
+            cut_attributes: BTreeSet::new(),
+            unit,
+            extensive,
+        })
+    }
+
+    fn per(&mut self, object: &mut Object<'a>, kind: Kind) -> Per {
+        let default = match kind {
+            Kind::Demand | Kind::Fixed | Kind::Minimum => Per::Time(TimeUnit::Month),
+            _ => Per::BillingPeriod,
+        };
+        let Some(node) = object.take("per") else { return default };
+        match node.json.as_str() {
+            Some("billing_period") => Per::BillingPeriod,
+            Some("day") => Per::Time(TimeUnit::Day),
+            Some("month") => Per::Time(TimeUnit::Month),
+            Some("year") => Per::Time(TimeUnit::Year),
+            _ => self.measure(&node).map_or(default, Per::Measure),
+        }
+    }
+
+    /// What the charge measures: its `measure`, or the default of its kind.
+    fn quantity(
+        &mut self,
+        index: usize,
+        object: &mut Object<'a>,
+        kind: Kind,
+        period: Option<PeriodRef>,
+        per: Per,
+    ) -> Option<Quantity> {
+        let above: Vec<usize> = (0..index).filter(|charge| self.on_bill[*charge]).collect();
+        let written = object.take("measure").map(|n| self.open_measure(&n));
+        let default = match kind {
+            Kind::Energy | Kind::Adder | Kind::ExportCredit => {
+                let own = if kind == Kind::ExportCredit { Channel::export() } else { Channel::import() };
+                let channel = if written.is_none() { object.take("channel") } else { None };
+                let channel = self.channel(channel, own)?;
+                Quantity::Plain(Measure::Energy(EnergySpec { channel, period }))
+            }
+            Kind::Demand if written.is_none() => {
+                let mut spec = self.demand_spec(object);
+                let floor = object.take("at_least").and_then(|n| self.measure(&n));
+                let ratchet = object.take("ratchet").map(|n| self.ratchet(&n));
+                if let Some(spec) = &mut spec {
+                    spec.period = period;
+                }
+                match (floor, ratchet) {
+                    (None, None) => Quantity::Plain(Measure::Demand(spec?)),
+                    (floor, None) => Quantity::Demand(spec?, floor, None),
+                    (floor, Some(ratchet)) => Quantity::Demand(spec?, floor, Some(ratchet?)),
+                }
+            }
+            Kind::Demand => return self.written_quantity(written??),
+            Kind::Fixed => match object.take("capacity") {
+                Some(n) => {
+                    let name = n.name(&mut self.faults)?.to_owned();
+                    Quantity::Composed(self.intern(Measure::Attribute(name)))
+                }
+                None => Quantity::Composed(self.constant(Decimal::ONE)),
+            },
+            Kind::Minimum => {
+                let on = object.take("of").map(|n| self.charges_named(&n));
+                let floor = object.take("floor").map(|n| self.measure(&n));
+                match (floor, written.is_some()) {
+                    (Some(floor), false) => {
+                        let of = match on {
+                            Some(on) => on?,
+                            None => above,
+                        };
+                        Quantity::Composed(self.top_up(floor?, per, period, of))
+                    }
+                    (None, true) => return self.written_quantity(written??),
+                    (Some(_), true) => {
+                        refuse_both(object, "measure", "floor", &mut self.faults);
+                        return None;
+                    }
+                    (None, false) => {
+                        let message = "a minimum wants \"floor\" or a \"measure\"";
+                        self.faults.add("missing_field", &object.place("floor"), message);
+                        return None;
+                    }
+                }
+            }
+            Kind::Tax | Kind::Discount => {
+                let on = object.take("on").map(|n| self.charges_named(&n));
+                match on {
+                    Some(on) => {
+                        let on = on?;
+                        Quantity::Composed(self.intern(Measure::Amount(on)))
+                    }
+                    None if kind == Kind::Tax => Quantity::Composed(self.intern(Measure::Amount(above))),
+                    None => Quantity::Composed(self.constant(Decimal::ONE)),
+                }
+            }
+            Kind::Subtotal | Kind::Rounding => match written {
+                Some(read) => return self.written_quantity(read?),
+                None => {
+                    let message = format!("a charge of kind {} wants a \"measure\"", kind.as_str());
+                    self.faults.add("missing_field", &object.place("measure"), message);
+                    return None;
+                }
+            },
+        };
+        match written {
+            Some(read) => {
+                if object.has("on") {
+                    refuse_both(object, "measure", "on", &mut self.faults);
+                }
+                if object.has("capacity") {
+                    refuse_both(object, "measure", "capacity", &mut self.faults);
+                }
+                self.written_quantity(read?)
+            }
+            None => Some(default),
+        }
+    }
+
+    fn written_quantity(&mut self, read: ReadMeasure) -> Option<Quantity> {
+        Some(match read {
+            ReadMeasure::Plain(measure) => {
+                let has_period = match &measure {
+                    Measure::Energy(spec) => spec.period.is_some(),
+                    Measure::Demand(spec) => spec.period.is_some(),
+                    Measure::NetEnergy(spec) => spec.period.is_some(),
+                    _ => true,
+                };
+                if has_period { Quantity::Composed(self.intern(measure)) } else { Quantity::Plain(measure) }
+            }
+            ReadMeasure::Composed(id) => Quantity::Composed(id),
+        })
+    }
+
+    fn ratchet(&mut self, node: &Node<'a>) -> Option<Ratchet> {
+        let mut object = node.object(&mut self.faults)?;
+        let percent = object.want("percent", &mut self.faults).and_then(|n| n.decimal(10, &mut self.faults));
+        let (last, current, named) = self.months_looked_at(&mut object);
+        let of = object.take("of").map(|n| self.measure(&n));
+        object.finish("a ratchet", &mut self.faults);
+        let of = match of {
+            None => None,
+            Some(read) => Some(read?),
+        };
+        Some(Ratchet { percent: percent?, last: last?, current, named, of })
+    }
+
+    /// `max(0, floor x per - amount(of))`.
+    fn top_up(&mut self, floor: MeasureId, per: Per, period: Option<PeriodRef>, of: Vec<usize>) -> MeasureId {
+        let floor = match per {
+            Per::BillingPeriod => floor,
+            Per::Time(unit) => {
+                let count = self.intern(Measure::Count { unit, period, by_convention: true });
+                self.intern(Measure::Times(vec![floor, count]))
+            }
+            Per::Measure(measure) => self.intern(Measure::Times(vec![floor, measure])),
+        };
+        let amount = self.intern(Measure::Amount(of));
+        let minus_one = self.constant(Decimal::ONE.negated());
+        let counted = self.intern(Measure::Times(vec![minus_one, amount]));
+        let difference = self.intern(Measure::Sum(vec![floor, counted]));
+        let zero = self.constant(Decimal::ZERO);
+        self.intern(Measure::Max(vec![zero, difference]))
+    }
+
+    /// The measure in one period of the split schedule, or as it stands.
+    fn measure_in(&mut self, quantity: &Quantity, period: Option<PeriodRef>) -> MeasureId {
+        let with_period = |measure: &Measure| {
+            let mut measure = measure.clone();
+            if period.is_some() {
+                match &mut measure {
+                    Measure::Energy(spec) => spec.period = period,
+                    Measure::Demand(spec) => spec.period = period,
+                    Measure::NetEnergy(spec) => spec.period = period,
+                    _ => {}
+                }
+            }
+            measure
+        };
+        match quantity {
+            Quantity::Composed(id) => *id,
+            Quantity::Plain(measure) => self.intern(with_period(measure)),
+            Quantity::Demand(spec, floor, ratchet) => {
+                let own = self.intern(with_period(&Measure::Demand(spec.clone())));
+                let mut highest = vec![own];
+                highest.extend(floor);
+                if let Some(ratchet) = ratchet {
+                    let over = self.intern(Measure::OverMonths(OverMonths {
+                        of: ratchet.of.unwrap_or(own),
+                        last: ratchet.last,
+                        current: ratchet.current,
+                        named: ratchet.named.clone(),
+                        take: Take::Max,
+                    }));
+                    let percent = self.constant(ratchet.percent);
+                    let hundredth = self.constant(Decimal::parse("0.01", 2).expect("a hundredth is a decimal"));
+                    highest.push(self.intern(Measure::Times(vec![percent, hundredth, over])));
+                }
+                self.intern(Measure::Max(highest))
+            }
+        }
+    }
+
+    /// The ladders: one, or one for each period of the schedule that has a price.
+    fn parts(
+        &mut self,
+        object: &mut Object<'a>,
+        kind: Kind,
+        quantity: &Quantity,
+        split: Option<usize>,
+        wants_split: bool,
+    ) -> Option<(Vec<Part>, bool)> {
+        let price = object.take("price");
+        let percent = object.take("percent");
+        let prices = object.take("prices");
+        let steps = object.take("steps");
+        let n_given = [&price, &percent, &prices, &steps].into_iter().flatten().count();
+        if n_given > 1 {
+            let message = "\"price\", \"prices\", \"steps\" and \"percent\" exclude each other";
+            self.faults.add("conflicting_fields", &object.pointer, message);
+            return None;
+        }
+        let by_period = prices.is_some() || steps.as_ref().is_some_and(|n| matches!(n.json, Json::Object(_)));
+        if by_period {
+            let node = prices.as_ref().or(steps.as_ref())?;
+            if !wants_split {
+                let message = "prices by period want a \"schedule\", and no \"period\"";
+                self.faults.add("missing_price", &node.pointer, message);
+                return None;
+            }
+            return self.split_parts(kind, quantity, split?, node, prices.is_some());
+        }
+        if wants_split {
+            let message = "a charge with a schedule wants prices or steps for its periods, or a \"period\"";
+            self.faults.add("missing_price", &object.pointer, message);
+            return None;
+        }
+        let sign = if kind == Kind::Discount { Decimal::ONE.negated() } else { Decimal::ONE };
+        let steps = match (price, percent, steps) {
+            (Some(n), _, _) => vec![self.price_step(&n, false, sign)?],
+            (_, Some(n), _) => vec![self.price_step(&n, true, sign)?],
+            (_, _, Some(n)) => self.steps(&n, sign)?,
+            _ if kind == Kind::Minimum => {
+                let one = self.constant(Decimal::ONE);
+                vec![Step { to: None, price: Some(StepPrice::Price(one)), amount: None, whole: false }]
+            }
+            _ => {
+                let message = "a charge wants one of \"price\", \"prices\", \"steps\" and \"percent\"";
+                self.faults.add("missing_price", &object.pointer, message);
+                return None;
+            }
+        };
+        let measure = self.measure_in(quantity, None);
+        Some((vec![Part { period: None, measure, steps }], false))
+    }
+
+    fn split_parts(
+        &mut self,
+        kind: Kind,
+        quantity: &Quantity,
+        schedule: usize,
+        node: &Node<'a>,
+        is_prices: bool,
+    ) -> Option<(Vec<Part>, bool)> {
+        let is_seasonal = self.schedules[schedule].is_seasonal;
+        let is_demand_with_more = matches!(quantity, Quantity::Demand(..));
+        let shares_measure = matches!(quantity, Quantity::Composed(_)) || (is_demand_with_more && is_seasonal);
+        if matches!(quantity, Quantity::Composed(_)) && !is_seasonal {
+            let message = "a composed or named measure has one value in all periods: it can be priced by months and \
+                           season only, not by days or hours";
+            self.faults.add("composed_under_hours", &node.pointer, message);
+            return None;
+        }
+        let sign = if kind == Kind::Discount { Decimal::ONE.negated() } else { Decimal::ONE };
+        let mut ladders: Vec<Option<Vec<Step>>> = vec![None; self.schedules[schedule].periods.len()];
+        let mut good = true;
+        for (name, value) in node.entries(&mut self.faults) {
+            let Some(period) = self.schedules[schedule].period_named(name) else {
+                let known = self.schedules[schedule].periods.join(", ");
+                let message = format!("{name:?} is no period of this schedule; it has {known}");
+                self.faults.add("unknown_name", &value.pointer, message);
+                good = false;
+                continue;
+            };
+            let steps = if is_prices {
+                self.price_step(&value, false, sign).map(|step| vec![step])
+            } else {
+                self.steps(&value, sign)
+            };
+            good &= steps.is_some();
+            ladders[period] = steps;
+        }
+        let needs_all = matches!(quantity, Quantity::Plain(Measure::Energy(_) | Measure::NetEnergy(_)));
+        if needs_all && good {
+            for (period, ladder) in ladders.iter().enumerate() {
+                if ladder.is_none() {
+                    let name = self.schedules[schedule].periods[period].clone();
+                    let message = format!("energy in period {name:?} has no price; write \"0\" if it is free");
+                    self.faults.add("missing_price", &node.pointer, message);
+                    good = false;
+                }
+            }
+        }
+        if !good {
+            return None;
+        }
+        let mut parts = Vec::new();
+        for (period, steps) in ladders.into_iter().enumerate() {
+            let Some(steps) = steps else { continue };
+            let measured = if shares_measure { None } else { Some(PeriodRef { schedule, period }) };
+            let measure = self.measure_in(quantity, measured);
+            parts.push(Part { period: Some(period), measure, steps });
+        }
+        if parts.is_empty() {
+            self.faults.add("missing_price", &node.pointer, "name the price of at least one period");
+            return None;
+        }
+        Some((parts, shares_measure))
+    }
+
+    /// One open step.
+    fn price_step(&mut self, node: &Node<'a>, is_percent: bool, percent_sign: Decimal) -> Option<Step> {
+        let price = if is_percent { self.percent(node, percent_sign)? } else { StepPrice::Price(self.price(node)?) };
+        Some(Step { to: None, price: Some(price), amount: None, whole: false })
+    }
+
+    fn price(&mut self, node: &Node<'a>) -> Option<MeasureId> {
+        if node.json.get("series").is_some() {
+            self.faults.add("not_supported_yet", &node.pointer, "price series cannot be billed yet");
+            return None;
+        }
+        self.measure(node)
+    }
+
+    fn percent(&mut self, node: &Node<'a>, sign: Decimal) -> Option<StepPrice> {
+        if node.json.as_str().is_some_and(|t| t.bytes().next().is_some_and(|b| b.is_ascii_digit() || b == b'-')) {
+            node.decimal(10, &mut self.faults)?;
+        }
+        let id = self.measure(node)?;
+        let id = if sign.is_negative() {
+            let minus_one = self.constant(sign);
+            self.intern(Measure::Times(vec![minus_one, id]))
+        } else {
+            id
+        };
+        Some(StepPrice::Percent(id))
+    }
+
+    fn steps(&mut self, node: &Node<'a>, percent_sign: Decimal) -> Option<Vec<Step>> {
+        let items = node.items(&mut self.faults);
+        if items.is_empty() {
+            if matches!(node.json, Json::Array(_)) {
+                self.faults.add("missing_price", &node.pointer, "a ladder wants a step");
+            }
+            return None;
+        }
+        self.n_steps += items.len();
+        if self.n_steps > MAX_STEPS || items.len() > 1_000 {
+            let message = format!("a ladder has at most 1,000 steps, a plan {MAX_STEPS}");
+            self.faults.add("too_many", &node.pointer, message);
+            return None;
+        }
+        let n_steps = items.len();
+        let mut steps = Vec::with_capacity(n_steps);
+        let mut good = true;
+        let mut last_bound: Option<Exact> = None;
+        for (i, item) in items.iter().enumerate() {
+            let Some(mut object) = item.object(&mut self.faults) else {
+                good = false;
+                continue;
+            };
+            let to_node = object.take("to");
+            let to = to_node.as_ref().map(|n| self.measure(n));
+            let price = object.take("price").map(|n| self.price(&n).map(StepPrice::Price));
+            let percent = object.take("percent").map(|n| self.percent(&n, percent_sign));
+            let amount = object.take("amount").map(|n| self.measure(&n));
+            let whole = object.take("whole").and_then(|n| n.flag(&mut self.faults)).unwrap_or(false);
+            refuse_both(&object, "price", "percent", &mut self.faults);
+            if price.is_none() && percent.is_none() && amount.is_none() {
+                let message = "a step wants a \"price\", a \"percent\" or an \"amount\"";
+                self.faults.add("missing_price", &object.pointer, message);
+                good = false;
+            }
+            object.finish("a step", &mut self.faults);
+            if to.is_none() && i + 1 < n_steps {
+                let message = "only the last step may be open: give its upper bound in \"to\"";
+                self.faults.add("open_inner_step", &item.pointer, message);
+                good = false;
+            }
+            if let (Some(Some(id)), Some(n)) = (to, &to_node)
+                && let Measure::Constant(bound) = &self.measures[id]
+            {
+                let bound = Exact::from(*bound);
+                if last_bound.as_ref().is_some_and(|last| *last >= bound) {
+                    self.faults.add("bounds_fall", &n.pointer, "each upper bound is above the one before it");
+                    good = false;
+                }
+                last_bound = Some(bound);
+            }
+            let all_read = [to.map(|t| t.is_some()), amount.map(|a| a.is_some())].into_iter().flatten().all(|r| r)
+                && [price.map(|p| p.is_some()), percent.map(|p| p.is_some())].into_iter().flatten().all(|r| r);
+            good &= all_read;
+            steps.push(Step {
+                to: to.flatten(),
+                price: price.flatten().or(percent.flatten()),
+                amount: amount.flatten(),
+                whole,
+            });
+        }
+        good.then_some(steps)
+    }
+
+    /// Rules of ladders that look at the charge as a whole.
+    fn check_ladder(&mut self, node: &Node<'a>, parts: &[Part], resets: Resets, chosen_by: Option<MeasureId>) {
+        let is_energy = parts.iter().all(|part| matches!(self.measures[part.measure], Measure::Energy(_)));
+        if resets != Resets::BillingMonth && !is_energy {
+            let message = "a ladder that starts again each day or year is for plain energy only";
+            self.faults.add("composed_under_hours", &format!("{}/resets", node.pointer), message);
+        }
+        if resets != Resets::BillingMonth && chosen_by.is_some() {
+            let message = "\"chosen_by\" picks a step for the billing month; it cannot be joined with \"resets\"";
+            self.faults.add("conflicting_fields", &format!("{}/chosen_by", node.pointer), message);
+        }
+    }
+
+    /// The unit of a line's quantity: what is measured, and what it is counted per.
+    fn line_unit(&self, measure: MeasureId, per: Per) -> String {
+        let measured = self.measures[measure].unit(&self.measures, &self.currency);
+        let counted = match per {
+            Per::Time(TimeUnit::Day) => "day".to_owned(),
+            Per::Time(TimeUnit::Month) => "month".to_owned(),
+            Per::Time(TimeUnit::Year) => "year".to_owned(),
+            Per::BillingPeriod => String::new(),
+            Per::Measure(id) => self.measures[id].unit(&self.measures, &self.currency),
+        };
+        match (measured.is_empty(), counted.is_empty()) {
+            (true, true) => "billing period".to_owned(),
+            (true, false) => counted,
+            (false, true) => measured,
+            (false, false) if per == Per::Time(TimeUnit::Month) => measured,
+            (false, false) => format!("{measured} {counted}"),
+        }
+    }
+}

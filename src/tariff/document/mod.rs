@@ -1,0 +1,458 @@
+//! Reading a plan document: what the JSON may hold, checked to the last member, every fault with its place.
+//!
+//! Source of the grammar: PLAN-MODEL sections 2 and 4.
+
+mod charge;
+mod measure;
+mod schedule;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chrono_tz::Tz;
+
+pub(crate) use self::measure::dated;
+use self::walk::{Faults, Node, Object};
+use super::conventions::ConventionOverrides;
+use super::currency::currency_decimals;
+use super::exact::{Decimal, RoundingMode};
+use super::json::Json;
+use super::model::{Charge, Measure, MeasureId, Names, Plan, PlanRounding, Resets, Rounding};
+use super::schedule::Schedule;
+use super::{TariffError, TariffErrors};
+
+/// Most charges, measures and schedules of one document.
+const MAX_CHARGES: usize = 1_000;
+/// Most steps of one document.
+const MAX_STEPS: usize = 10_000;
+/// Most months a look-back may reach.
+const MAX_LOOK_BACK_MONTHS: u32 = 36;
+
+/// Reads and checks a document.
+pub(super) fn read(json: &Json<'_>) -> Result<Plan, TariffErrors> {
+    let mut reader = Reader::default();
+    let plan = reader.plan(&Node { json, pointer: String::new() });
+    match plan {
+        Some(plan) if reader.faults.0.is_empty() => Ok(plan),
+        _ => Err(TariffErrors(reader.faults.0)),
+    }
+}
+
+/// What is known of a document while it is read.
+#[derive(Default)]
+struct Reader<'a> {
+    faults: Faults,
+    currency: String,
+    schedules: Vec<Schedule>,
+    schedule_names: Names,
+    measures: Vec<Measure>,
+    measure_ids: HashMap<Measure, MeasureId>,
+    named_measures: BTreeMap<&'a str, NamedMeasure<'a>>,
+    charge_names: Names,
+    groups: BTreeMap<String, Vec<usize>>,
+    on_bill: Vec<bool>,
+    n_steps: usize,
+    n_nested: usize,
+}
+
+enum NamedMeasure<'a> {
+    Unread(Node<'a>),
+    BeingRead,
+    Read(Option<MeasureId>),
+}
+
+impl<'a> Reader<'a> {
+    fn plan(&mut self, node: &Node<'a>) -> Option<Plan> {
+        let mut object = node.object(&mut self.faults)?;
+        let name = object.want("name", &mut self.faults).and_then(|n| self.short_text(&n, 200));
+        let currency = object.want("currency", &mut self.faults).and_then(|n| self.currency(&n));
+        let provider = object.take("provider").and_then(|n| self.short_text(&n, 200));
+        let territory = object.take("territory").and_then(|n| self.short_text(&n, 200));
+        for free_text in ["source", "notes"] {
+            if let Some(n) = object.take(free_text) {
+                self.short_text(&n, 20_000);
+            }
+        }
+        let tags = object.take("tags").map(|n| self.tags(&n)).unwrap_or_default();
+        let time_zone = object.take("time_zone").and_then(|n| self.time_zone(&n));
+        let not_billed = object.take("not_billed").map(|n| self.not_billed(&n)).unwrap_or_default();
+        for later in ["include", "price_series"] {
+            if let Some(n) = object.take(later) {
+                self.faults.add("not_supported_yet", &n.pointer, format!("{later:?} cannot be billed yet"));
+            }
+        }
+        let conventions = object.take("conventions").map(|n| self.conventions(&n)).unwrap_or_default();
+        let rounding = object.take("rounding");
+        let schedules = object.take("schedules");
+        let measures = object.take("measures");
+        let charges = object.want("charges", &mut self.faults);
+        object.finish("a plan", &mut self.faults);
+
+        self.currency = currency.clone().unwrap_or_default();
+        let decimals = currency_decimals(&self.currency).unwrap_or(2);
+        let rounding = self.plan_rounding(rounding.as_ref(), decimals);
+        if let Some(node) = schedules {
+            self.read_schedules(&node, &conventions);
+        }
+        if let Some(node) = measures {
+            for (name, node) in node.entries(&mut self.faults) {
+                if walk::check_name(name, &node.pointer, &mut self.faults) {
+                    self.named_measures.insert(name, NamedMeasure::Unread(node));
+                }
+            }
+        }
+        let charges = charges.map(|n| self.charges(&n)).unwrap_or_default();
+        let names: Vec<&str> = self.named_measures.keys().copied().collect();
+        for name in names {
+            self.named_measure(name);
+        }
+        let mut plan = Plan {
+            name: name?,
+            currency: currency?,
+            currency_decimals: decimals,
+            provider,
+            territory,
+            tags,
+            time_zone,
+            schedules: std::mem::take(&mut self.schedules),
+            measures: std::mem::take(&mut self.measures),
+            charges,
+            rounding,
+            conventions,
+            not_billed,
+            look_back_months: 0,
+            attributes: BTreeSet::new(),
+            reads: BTreeSet::new(),
+        };
+        if self.faults.0.is_empty() {
+            self.check_cycles(&plan);
+        }
+        if self.faults.0.is_empty() {
+            self.finish(&mut plan);
+        }
+        Some(plan)
+    }
+
+    fn short_text(&mut self, node: &Node<'a>, most: usize) -> Option<String> {
+        let text = node.text(&mut self.faults)?;
+        if text.chars().count() > most {
+            self.faults.add("too_long", &node.pointer, format!("this may have at most {most} characters"));
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    fn currency(&mut self, node: &Node<'a>) -> Option<String> {
+        let text = node.text(&mut self.faults)?;
+        if currency_decimals(text).is_none() {
+            let message = format!("{text:?} is no currency; write its ISO 4217 code, such as USD, GBP or JPY");
+            self.faults.add("unknown_currency", &node.pointer, message);
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    fn time_zone(&mut self, node: &Node<'a>) -> Option<Tz> {
+        let text = node.text(&mut self.faults)?;
+        match text.parse() {
+            Ok(zone) => Some(zone),
+            Err(_) => {
+                let message = format!("{text:?} is no IANA time zone; write one such as Australia/Sydney");
+                self.faults.add("unknown_time_zone", &node.pointer, message);
+                None
+            }
+        }
+    }
+
+    fn tags(&mut self, node: &Node<'a>) -> Vec<String> {
+        let items = node.items(&mut self.faults);
+        if items.len() > 100 {
+            self.faults.add("too_many", &node.pointer, "a plan has at most 100 tags");
+        }
+        items.iter().filter_map(|n| self.short_text(n, 100)).collect()
+    }
+
+    fn not_billed(&mut self, node: &Node<'a>) -> Vec<(String, String)> {
+        let mut list = Vec::new();
+        for item in node.items(&mut self.faults) {
+            let Some(mut object) = item.object(&mut self.faults) else { continue };
+            let field = object.want("field", &mut self.faults).and_then(|n| self.short_text(&n, 200));
+            let reason = object.want("reason", &mut self.faults).and_then(|n| self.short_text(&n, 2_000));
+            object.finish("an entry of not_billed", &mut self.faults);
+            list.extend(field.zip(reason));
+        }
+        list
+    }
+
+    fn conventions(&mut self, node: &Node<'a>) -> ConventionOverrides {
+        let Some(mut object) = node.object(&mut self.faults) else { return ConventionOverrides::default() };
+        macro_rules! choice {
+            ($name:literal) => {
+                object.take($name).and_then(|n| n.choice(&mut self.faults))
+            };
+        }
+        let conventions = ConventionOverrides {
+            tier_scope: choice!("tier_scope"),
+            tier_allocation: choice!("tier_allocation"),
+            daily_amounts: choice!("daily_amounts"),
+            monthly_amounts: choice!("monthly_amounts"),
+            yearly_amounts: choice!("yearly_amounts"),
+            broken_month_bounds: choice!("broken_month_bounds"),
+            wrapping_window: choice!("wrapping_window"),
+            dated_values: choice!("dated_values"),
+            missing_history: choice!("missing_history"),
+            rounding: None,
+            export: None,
+        };
+        object.finish("conventions", &mut self.faults);
+        conventions
+    }
+
+    /// Reads a rounding: `"0.01"` or `{"to", "mode"}`, on a charge with `"each"`.
+    fn rounding(&mut self, node: &Node<'a>, with_each: bool) -> Option<Rounding> {
+        let mut rounding = Rounding { to: Decimal::ONE, mode: RoundingMode::HalfUp, each_charge: false };
+        if matches!(node.json, Json::Object(_)) {
+            let mut object = node.object(&mut self.faults)?;
+            let to = object.want("to", &mut self.faults).and_then(|n| self.rounding_unit(&n));
+            if let Some(n) = object.take("mode") {
+                rounding.mode = self.rounding_mode(&n)?;
+            }
+            if with_each && let Some(n) = object.take("each") {
+                rounding.each_charge = n.word(&[("line", false), ("charge", true)], &mut self.faults)?;
+            }
+            object.finish("a rounding", &mut self.faults);
+            rounding.to = to?;
+        } else {
+            rounding.to = self.rounding_unit(node)?;
+        }
+        Some(rounding)
+    }
+
+    fn rounding_unit(&mut self, node: &Node<'a>) -> Option<Decimal> {
+        let unit = node.decimal(18, &mut self.faults)?;
+        if !unit.is_positive() {
+            self.faults.add("out_of_range", &node.pointer, "a rounding is to a unit greater than zero");
+            return None;
+        }
+        Some(unit)
+    }
+
+    fn rounding_mode(&mut self, node: &Node<'a>) -> Option<RoundingMode> {
+        let modes = [
+            ("half_up", RoundingMode::HalfUp),
+            ("half_even", RoundingMode::HalfEven),
+            ("down", RoundingMode::Down),
+            ("up", RoundingMode::Up),
+        ];
+        node.word(&modes, &mut self.faults)
+    }
+
+    fn plan_rounding(&mut self, node: Option<&Node<'a>>, decimals: u32) -> PlanRounding {
+        let digits = Rounding { to: currency_unit(decimals), mode: RoundingMode::HalfUp, each_charge: false };
+        let mut rounding = PlanRounding { lines: None, total: Some(digits) };
+        let Some(mut object) = node.and_then(|n| n.object(&mut self.faults)) else { return rounding };
+        let is_none = |n: &Node<'_>| n.json.as_str() == Some("none");
+        if let Some(n) = object.take("lines")
+            && !is_none(&n)
+        {
+            rounding.lines = self.rounding(&n, false);
+            rounding.total = None;
+        }
+        if let Some(n) = object.take("total") {
+            rounding.total = if is_none(&n) { None } else { self.rounding(&n, false) };
+        }
+        object.finish("rounding", &mut self.faults);
+        rounding
+    }
+
+    /// The id of a measure, the same for the same measure.
+    fn intern(&mut self, measure: Measure) -> MeasureId {
+        if let Some(id) = self.measure_ids.get(&measure) {
+            return *id;
+        }
+        let id = self.measures.len();
+        self.measures.push(measure.clone());
+        self.measure_ids.insert(measure, id);
+        id
+    }
+
+    fn constant(&mut self, decimal: Decimal) -> MeasureId {
+        self.intern(Measure::Constant(decimal))
+    }
+
+    /// Charges that refer to each other in a circle have no amount.
+    fn check_cycles(&mut self, plan: &Plan) {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let refers: Vec<Vec<usize>> =
+            plan.charges.iter().map(|charge| plan.referred_charges(charge).into_iter().collect()).collect();
+        let mut marks = vec![Mark::New; plan.charges.len()];
+        for start in 0..plan.charges.len() {
+            let mut path: Vec<(usize, usize)> = Vec::new();
+            if marks[start] == Mark::New {
+                marks[start] = Mark::Open;
+                path.push((start, 0));
+            }
+            while let Some((charge, next)) = path.pop() {
+                let Some(referred) = refers[charge].get(next).copied() else {
+                    marks[charge] = Mark::Done;
+                    continue;
+                };
+                path.push((charge, next + 1));
+                match marks[referred] {
+                    Mark::Done => {}
+                    Mark::New => {
+                        marks[referred] = Mark::Open;
+                        path.push((referred, 0));
+                    }
+                    Mark::Open => {
+                        let first = path.iter().position(|(on_path, _)| *on_path == referred).unwrap_or(0);
+                        let circle: Vec<&str> =
+                            path[first..].iter().map(|(index, _)| plan.charges[*index].id.as_str()).collect();
+                        self.faults.add(
+                            "cycle",
+                            &format!("/charges/{referred}"),
+                            format!("these charges refer to each other in a circle: {}", circle.join(", ")),
+                        );
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Fills in what follows from the whole: cuts, look-back, attributes.
+    fn finish(&mut self, plan: &mut Plan) {
+        let used: Vec<BTreeSet<MeasureId>> = plan.charges.iter().map(|charge| plan.measures_of(charge)).collect();
+        let refers: Vec<BTreeSet<usize>> = plan.charges.iter().map(|charge| plan.referred_charges(charge)).collect();
+        let depths = look_back_depths(plan);
+        for (index, measures) in used.iter().enumerate() {
+            let charge = &mut plan.charges[index];
+            for id in measures {
+                let measure = &plan.measures[*id];
+                match measure {
+                    Measure::ByDate(values) => charge.value_cuts.extend(values.iter().map(|(date, _)| *date)),
+                    Measure::Attribute(name) => {
+                        charge.cut_attributes.insert(name.clone());
+                        plan.attributes.insert(name.clone());
+                    }
+                    _ => {}
+                }
+                plan.reads.extend(measure.reads());
+                plan.look_back_months = plan.look_back_months.max(depths[*id]);
+            }
+            if charge.resets == Resets::Year {
+                plan.look_back_months = plan.look_back_months.max(12);
+                charge.cut_by_year = true;
+            }
+            charge.term_cuts.extend([charge.from, charge.to].into_iter().flatten());
+        }
+        // A date that cuts a charge cuts the charges it refers to: their amounts are wanted for each part.
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (index, referred) in refers.iter().enumerate() {
+                for other in referred {
+                    let source = plan.charges[index].clone();
+                    let target = &mut plan.charges[*other];
+                    let n_cuts = |charge: &Charge| {
+                        charge.term_cuts.len()
+                            + charge.value_cuts.len()
+                            + charge.cut_attributes.len()
+                            + usize::from(charge.cut_by_year)
+                    };
+                    let before = n_cuts(target);
+                    target.term_cuts.extend(source.term_cuts);
+                    target.value_cuts.extend(source.value_cuts);
+                    target.cut_attributes.extend(source.cut_attributes);
+                    target.cut_by_year |= source.cut_by_year;
+                    changed |= before != n_cuts(target);
+                }
+            }
+        }
+        if plan.look_back_months > MAX_LOOK_BACK_MONTHS {
+            let message = format!(
+                "look-backs of this plan reach {} months back, at most {MAX_LOOK_BACK_MONTHS} are allowed",
+                plan.look_back_months
+            );
+            self.faults.add("out_of_range", "/charges", message);
+        }
+    }
+}
+
+/// Billing months before its own that each measure reads.
+fn look_back_depths(plan: &Plan) -> Vec<u32> {
+    // Amounts read what their charges read: repeat until nothing changes; there is no circle.
+    let mut depths = vec![0u32; plan.measures.len()];
+    let charge_measures: Vec<BTreeSet<MeasureId>> = plan.charges.iter().map(|c| plan.measures_of(c)).collect();
+    loop {
+        let mut changed = false;
+        for (id, measure) in plan.measures.iter().enumerate() {
+            let below = match measure {
+                Measure::Amount(charges) => charges
+                    .iter()
+                    .map(|charge| {
+                        let year = if plan.charges[*charge].resets == Resets::Year { 12 } else { 0 };
+                        charge_measures[*charge].iter().map(|m| depths[*m]).max().unwrap_or(0).max(year)
+                    })
+                    .max()
+                    .unwrap_or(0),
+                Measure::NetEnergy(net) => {
+                    if net.carry_until.is_some() {
+                        12
+                    } else {
+                        0
+                    }
+                }
+                _ => measure.parts().into_iter().map(|part| depths[part]).max().unwrap_or(0),
+            };
+            let own = match measure {
+                Measure::OverMonths(over) => over.last - u32::from(over.current),
+                _ => 0,
+            };
+            let depth = below.saturating_add(own);
+            if depth != depths[id] {
+                depths[id] = depth;
+                changed = true;
+            }
+        }
+        if !changed {
+            return depths;
+        }
+    }
+}
+
+/// The unit of the currency's last digit.
+pub(crate) fn currency_unit(decimals: u32) -> Decimal {
+    let text = if decimals == 0 { "1".to_owned() } else { format!("0.{:0>1$}", 1, decimals as usize) };
+    Decimal::parse(&text, 18).expect("one unit of the last digit is a decimal")
+}
+
+/// The calendar's fault for a pair of month and day, `06-15`.
+fn month_day(text: &str) -> Option<(u32, u32)> {
+    let (month, day) = text.split_once('-')?;
+    let digits = |t: &str| t.len() == 2 && t.bytes().all(|b| b.is_ascii_digit());
+    if !digits(month) || !digits(day) {
+        return None;
+    }
+    let (month, day) = (month.parse().ok()?, day.parse().ok()?);
+    chrono::NaiveDate::from_ymd_opt(2024, month, day).map(|_| (month, day))
+}
+
+impl TariffError {
+    /// A fault of one place.
+    pub(super) fn new(code: &str, pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), pointer: pointer.into(), message: message.into() }
+    }
+}
+
+/// Refuses both of two members that exclude each other.
+fn refuse_both(object: &Object<'_>, a: &'static str, b: &'static str, faults: &mut Faults) {
+    if object.has(a) && object.has(b) {
+        faults.add("conflicting_fields", &object.place(b), format!("{a:?} and {b:?} exclude each other"));
+    }
+}

@@ -1,0 +1,167 @@
+//! Schedules of a document.
+
+use super::super::conventions::{ConventionOverrides, WrappingWindow};
+use super::super::schedule::{ALL_DAYS, ALL_MONTHS, MINUTES_OF_DAY, Rule, Schedule};
+use super::walk::{Node, check_name};
+use super::{Reader, month_day};
+
+/// Most rules of one document.
+const MAX_RULES: usize = 10_000;
+
+const WEEKDAYS: [(&str, u8); 7] =
+    [("mon", 1), ("tue", 2), ("wed", 4), ("thu", 8), ("fri", 16), ("sat", 32), ("sun", 64)];
+
+impl<'a> Reader<'a> {
+    /// Reads `schedules`: an object of named lists of rules.
+    pub(super) fn read_schedules(&mut self, node: &Node<'a>, conventions: &ConventionOverrides) {
+        let mut n_rules = 0;
+        for (name, node) in node.entries(&mut self.faults) {
+            check_name(name, &node.pointer, &mut self.faults);
+            if let Some(schedule) = self.schedule(name, &node, conventions, &mut n_rules) {
+                self.schedule_names.insert(name.to_owned(), self.schedules.len());
+                self.schedules.push(schedule);
+            }
+        }
+        if n_rules > MAX_RULES {
+            let message = format!("a plan has at most {MAX_RULES} rules, this one has {n_rules}");
+            self.faults.add("too_many", &node.pointer, message);
+        }
+    }
+
+    fn schedule(
+        &mut self,
+        name: &str,
+        node: &Node<'a>,
+        conventions: &ConventionOverrides,
+        n_rules: &mut usize,
+    ) -> Option<Schedule> {
+        let mut object = node.object(&mut self.faults)?;
+        for field in ["holidays", "holidays_count_as"] {
+            if let Some(n) = object.take(field)
+                && !matches!(n.json, super::Json::Array(items) if items.is_empty())
+            {
+                self.faults.add("not_supported_yet", &n.pointer, "calendars of holidays cannot be billed yet");
+            }
+        }
+        let wrapping: Option<WrappingWindow> = object.take("wrapping_window").and_then(|n| n.choice(&mut self.faults));
+        let items = object.want("periods", &mut self.faults).map(|n| n.items(&mut self.faults)).unwrap_or_default();
+        object.finish("a schedule", &mut self.faults);
+        *n_rules += items.len();
+        if items.is_empty() || *n_rules > MAX_RULES {
+            if items.is_empty() {
+                self.faults.add("missing_field", &format!("{}/periods", node.pointer), "a schedule needs a rule");
+            }
+            return None;
+        }
+        let mut periods: Vec<String> = Vec::new();
+        let mut rules = Vec::with_capacity(items.len());
+        for item in &items {
+            if let Some(rule) = self.rule(item, &mut periods) {
+                rules.push(rule);
+            }
+        }
+        // Override, then the schedule's own, then the document's.
+        let own_day = wrapping.or(conventions.wrapping_window) == Some(WrappingWindow::OwnDay);
+        Some(Schedule::compile(name.to_owned(), periods, &rules, own_day))
+    }
+
+    fn rule(&mut self, node: &Node<'a>, periods: &mut Vec<String>) -> Option<Rule> {
+        let mut object = node.object(&mut self.faults)?;
+        let name = object.want("period", &mut self.faults).and_then(|n| n.name(&mut self.faults));
+        let months = object.take("months").map_or(ALL_MONTHS, |n| self.months(&n));
+        let season = object.take("season").and_then(|n| self.season(&n));
+        let days = object.take("days").map_or(ALL_DAYS, |n| self.days(&n));
+        let hours = object.take("hours").map(|n| self.hours(&n)).unwrap_or_default();
+        if let Some(n) = object.take("during") {
+            self.faults.add("not_supported_yet", &n.pointer, "lists of instants cannot be billed yet");
+        }
+        object.finish("a rule", &mut self.faults);
+        let name = name?;
+        let period = periods.iter().position(|known| known == name).unwrap_or_else(|| {
+            periods.push(name.to_owned());
+            periods.len() - 1
+        });
+        Some(Rule { period, months, season, days, hours })
+    }
+
+    pub(super) fn month_numbers(&mut self, node: &Node<'a>) -> Vec<u32> {
+        let items = node.items(&mut self.faults);
+        if items.is_empty() {
+            self.faults.add("missing_field", &node.pointer, "name at least one month, 1 to 12");
+        }
+        items.iter().filter_map(|n| n.integer(1..=12, &mut self.faults)).collect()
+    }
+
+    fn months(&mut self, node: &Node<'a>) -> u16 {
+        self.month_numbers(node).into_iter().fold(0, |mask, month| mask | 1 << (month - 1))
+    }
+
+    fn season(&mut self, node: &Node<'a>) -> Option<((u32, u32), (u32, u32))> {
+        let text = node.text(&mut self.faults)?;
+        let season = text.split_once('/').and_then(|(start, end)| month_day(start).zip(month_day(end)));
+        match season {
+            Some((start, end)) if start != end => Some((start, end)),
+            _ => {
+                let message =
+                    format!("{text:?} is no season; write 06-15/09-16: its first day and the day after its last");
+                self.faults.add("bad_date", &node.pointer, message);
+                None
+            }
+        }
+    }
+
+    fn days(&mut self, node: &Node<'a>) -> u8 {
+        let sets = [("weekdays", 0b001_1111), ("weekends", 0b110_0000), ("all", ALL_DAYS)];
+        if node.json.as_str().is_some() {
+            return node.word(&sets, &mut self.faults).unwrap_or(ALL_DAYS);
+        }
+        let mut mask = 0;
+        let items = node.items(&mut self.faults);
+        if items.is_empty() {
+            self.faults.add("missing_field", &node.pointer, "name at least one day");
+        }
+        for item in items {
+            if item.json.as_str() == Some("holiday") {
+                let message = "a holiday is a date of a calendar named in \"holidays\", which cannot be billed yet";
+                self.faults.add("not_supported_yet", &item.pointer, message);
+                continue;
+            }
+            mask |= item.word(&WEEKDAYS, &mut self.faults).unwrap_or(0);
+        }
+        mask
+    }
+
+    fn hours(&mut self, node: &Node<'a>) -> Vec<(u16, u16)> {
+        let items = node.items(&mut self.faults);
+        if items.is_empty() {
+            self.faults.add("missing_field", &node.pointer, "name at least one window, such as 22:30-06:30");
+        }
+        let mut windows = Vec::with_capacity(items.len());
+        for item in items {
+            let Some(text) = item.text(&mut self.faults) else { continue };
+            let window = text.split_once('-').and_then(|(start, end)| minute(start).zip(minute(end)));
+            match window {
+                Some((start, end)) if start != end && start < MINUTES_OF_DAY => {
+                    windows.push((start, if end == 0 { MINUTES_OF_DAY } else { end }));
+                }
+                _ => {
+                    let message = format!("{text:?} is no window; write 22:30-06:30, from 00:00 to 24:00");
+                    self.faults.add("bad_window", &item.pointer, message);
+                }
+            }
+        }
+        windows
+    }
+}
+
+/// `HH:MM` as minutes, `24:00` included.
+fn minute(text: &str) -> Option<u16> {
+    let (hours, minutes) = text.split_once(':')?;
+    let digits = |t: &str| t.len() == 2 && t.bytes().all(|b| b.is_ascii_digit());
+    if !digits(hours) || !digits(minutes) {
+        return None;
+    }
+    let (hours, minutes): (u16, u16) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let minute = hours * 60 + minutes;
+    (minutes < 60 && minute <= MINUTES_OF_DAY).then_some(minute)
+}

@@ -1,0 +1,590 @@
+//! Exact numbers: a numerator and a denominator, multiplied out first and divided once.
+//!
+//! Most values fit 128 bits and stay there; what does not is carried in as many digits as it takes.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use num_bigint::BigInt;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+
+/// Decimals at which a line without a rounding of its own is settled.
+pub(crate) const MONEY_DECIMALS: u32 = 18;
+
+/// Values of more bits than this are too large to go on with.
+const MAX_BITS: u64 = 1 << 16;
+
+const N_POWERS: usize = 39;
+const POWERS_OF_TEN: [i128; N_POWERS] = {
+    let mut powers = [1i128; N_POWERS];
+    let mut i = 1;
+    while i < N_POWERS {
+        powers[i] = powers[i - 1] * 10;
+        i += 1;
+    }
+    powers
+};
+
+fn power_of_ten(exponent: u32) -> Option<i128> {
+    POWERS_OF_TEN.get(exponent as usize).copied()
+}
+
+/// A decimal as written: `digits / 10^scale`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Decimal {
+    digits: i128,
+    scale: u32,
+}
+
+/// Why a text is no decimal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum DecimalError {
+    /// Not digits with at most one point and a sign.
+    #[error("is no decimal number; write digits with a point, without exponent")]
+    NotANumber,
+    /// More decimals than the field holds.
+    #[error("has more than {0} decimals")]
+    TooManyDecimals(u32),
+    /// More than 18 digits before the point.
+    #[error("has more than 18 digits before the point")]
+    TooLarge,
+}
+
+impl Decimal {
+    /// Zero.
+    pub(crate) const ZERO: Self = Self { digits: 0, scale: 0 };
+    /// One.
+    pub(crate) const ONE: Self = Self { digits: 1, scale: 0 };
+
+    /// Reads `-12.50`: a sign, digits, a point with digits behind it; trailing zeros are not kept.
+    ///
+    /// # Errors
+    /// [`DecimalError`] when it is none, or has more than `max_decimals` decimals.
+    pub(crate) fn parse(text: &str, max_decimals: u32) -> Result<Self, DecimalError> {
+        let (negative, unsigned) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (whole, decimals) = match unsigned.split_once('.') {
+            Some((_, "")) => return Err(DecimalError::NotANumber),
+            Some((whole, decimals)) => (whole, decimals.trim_end_matches('0')),
+            None => (unsigned, ""),
+        };
+        let is_digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || !is_digits(whole) || !is_digits(decimals) {
+            return Err(DecimalError::NotANumber);
+        }
+        let whole = whole.trim_start_matches('0');
+        if whole.len() > 18 {
+            return Err(DecimalError::TooLarge);
+        }
+        let scale = u32::try_from(decimals.len()).unwrap_or(u32::MAX);
+        if scale > max_decimals.min(MONEY_DECIMALS) {
+            return Err(DecimalError::TooManyDecimals(max_decimals));
+        }
+        let mut digits = 0i128;
+        for b in whole.bytes().chain(decimals.bytes()) {
+            digits = digits * 10 + i128::from(b - b'0');
+        }
+        Ok(Self { digits: if negative { -digits } else { digits }, scale })
+    }
+
+    /// Whether it is greater than zero.
+    pub(crate) fn is_positive(self) -> bool {
+        self.digits > 0
+    }
+
+    /// Whether it is less than zero.
+    pub(crate) fn is_negative(self) -> bool {
+        self.digits < 0
+    }
+
+    /// The value with the other sign.
+    #[must_use]
+    pub(crate) fn negated(self) -> Self {
+        Self { digits: -self.digits, scale: self.scale }
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&scaled_text(self.digits, self.scale, 0))
+    }
+}
+
+/// `digits / 10^scale` as text, without trailing zeros beyond `least_decimals` decimals.
+fn scaled_text(digits: i128, scale: u32, least_decimals: u32) -> String {
+    let scale = scale as usize;
+    let mut text = format!("{:0>width$}", digits.unsigned_abs(), width = scale + 1);
+    let point = text.len() - scale;
+    let n_decimals = text[point..].trim_end_matches('0').len().max((least_decimals as usize).min(scale));
+    text.truncate(point + n_decimals);
+    for _ in scale..least_decimals as usize {
+        text.push('0');
+    }
+    if text.len() > point {
+        text.insert(point, '.');
+    }
+    if digits < 0 {
+        text.insert(0, '-');
+    }
+    text
+}
+
+/// How a number between two units is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum RoundingMode {
+    /// To the nearer one; halfway away from zero.
+    HalfUp,
+    /// To the nearer one; halfway to the even one.
+    HalfEven,
+    /// Towards zero.
+    Down,
+    /// Away from zero.
+    Up,
+}
+
+/// An exact number: `numerator / (10^scale x denominator)`.
+#[derive(Debug, Clone)]
+pub(crate) struct Exact(Repr);
+
+#[derive(Debug, Clone)]
+enum Repr {
+    Small { numerator: i128, scale: u32, denominator: i128 },
+    Big(Box<(BigInt, BigInt)>),
+}
+
+impl Exact {
+    /// Zero.
+    pub(crate) const ZERO: Self = Self::scaled(0, 0);
+    /// One.
+    pub(crate) const ONE: Self = Self::scaled(1, 0);
+
+    /// `digits / 10^scale`, with a scale of at most 38.
+    pub(crate) const fn scaled(digits: i128, scale: u32) -> Self {
+        Self(Repr::Small { numerator: digits, scale, denominator: 1 })
+    }
+
+    /// A whole number.
+    pub(crate) fn whole(number: i64) -> Self {
+        Self::scaled(i128::from(number), 0)
+    }
+
+    /// `numerator / denominator`, the denominator not zero.
+    pub(crate) fn fraction(numerator: i64, denominator: i64) -> Self {
+        Self::whole(numerator).divided_by(&Self::whole(denominator)).expect("the denominator is not zero")
+    }
+
+    fn big(numerator: BigInt, denominator: BigInt) -> Self {
+        let (numerator, denominator) =
+            if denominator.is_negative() { (-numerator, -denominator) } else { (numerator, denominator) };
+        let divisor = gcd(&numerator, &denominator);
+        let (numerator, denominator) =
+            if divisor.is_one() { (numerator, denominator) } else { (numerator / &divisor, denominator / &divisor) };
+        match (numerator.to_i128(), denominator.to_i128()) {
+            (Some(numerator), Some(denominator)) => Self(Repr::Small { numerator, scale: 0, denominator }),
+            _ => Self(Repr::Big(Box::new((numerator, denominator)))),
+        }
+    }
+
+    fn parts(&self) -> (BigInt, BigInt) {
+        match &self.0 {
+            Repr::Small { numerator, scale, denominator } => {
+                (BigInt::from(*numerator), BigInt::from(10u8).pow(*scale) * BigInt::from(*denominator))
+            }
+            Repr::Big(parts) => (**parts).clone(),
+        }
+    }
+
+    /// The sum.
+    #[must_use]
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        self.small_sum(other).unwrap_or_else(|| {
+            let ((an, ad), (bn, bd)) = (self.parts(), other.parts());
+            if ad == bd { Self::big(an + bn, ad) } else { Self::big(an * &bd + bn * &ad, ad * bd) }
+        })
+    }
+
+    fn small_sum(&self, other: &Self) -> Option<Self> {
+        let (
+            Repr::Small { numerator: an, scale: a_scale, denominator: ad },
+            Repr::Small { numerator: bn, scale: b_scale, denominator: bd },
+        ) = (&self.0, &other.0)
+        else {
+            return None;
+        };
+        let scale = *a_scale.max(b_scale);
+        let an = if scale == *a_scale { *an } else { an.checked_mul(power_of_ten(scale - a_scale)?)? };
+        let bn = if scale == *b_scale { *bn } else { bn.checked_mul(power_of_ten(scale - b_scale)?)? };
+        let (numerator, denominator) = if ad == bd {
+            (an.checked_add(bn)?, *ad)
+        } else {
+            (an.checked_mul(*bd)?.checked_add(bn.checked_mul(*ad)?)?, ad.checked_mul(*bd)?)
+        };
+        Some(Self(Repr::Small { numerator, scale, denominator }))
+    }
+
+    /// The difference.
+    #[must_use]
+    pub(crate) fn minus(&self, other: &Self) -> Self {
+        self.plus(&other.negated())
+    }
+
+    /// The value with the other sign.
+    #[must_use]
+    pub(crate) fn negated(&self) -> Self {
+        match &self.0 {
+            Repr::Small { numerator, scale, denominator } if *numerator != i128::MIN => {
+                Self(Repr::Small { numerator: -numerator, scale: *scale, denominator: *denominator })
+            }
+            _ => {
+                let (numerator, denominator) = self.parts();
+                Self::big(-numerator, denominator)
+            }
+        }
+    }
+
+    /// The product.
+    #[must_use]
+    pub(crate) fn times(&self, other: &Self) -> Self {
+        self.small_product(other).unwrap_or_else(|| {
+            let ((an, ad), (bn, bd)) = (self.parts(), other.parts());
+            Self::big(an * bn, ad * bd)
+        })
+    }
+
+    fn small_product(&self, other: &Self) -> Option<Self> {
+        let (
+            Repr::Small { numerator: an, scale: a_scale, denominator: ad },
+            Repr::Small { numerator: bn, scale: b_scale, denominator: bd },
+        ) = (&self.0, &other.0)
+        else {
+            return None;
+        };
+        let scale = a_scale + b_scale;
+        power_of_ten(scale)?;
+        let (numerator, denominator) = (an.checked_mul(*bn)?, ad.checked_mul(*bd)?);
+        Some(Self(Repr::Small { numerator, scale, denominator }))
+    }
+
+    /// The quotient; `None` when the divisor is zero.
+    pub(crate) fn divided_by(&self, divisor: &Self) -> Option<Self> {
+        if divisor.is_zero() {
+            return None;
+        }
+        Some(self.small_quotient(divisor).unwrap_or_else(|| {
+            let ((an, ad), (bn, bd)) = (self.parts(), divisor.parts());
+            Self::big(an * bd, ad * bn)
+        }))
+    }
+
+    fn small_quotient(&self, divisor: &Self) -> Option<Self> {
+        let (
+            Repr::Small { numerator: an, scale: a_scale, denominator: ad },
+            Repr::Small { numerator: bn, scale: b_scale, denominator: bd },
+        ) = (&self.0, &divisor.0)
+        else {
+            return None;
+        };
+        let mut numerator = an.checked_mul(*bd)?;
+        let mut denominator = ad.checked_mul(*bn)?;
+        if denominator < 0 {
+            numerator = numerator.checked_neg()?;
+            denominator = denominator.checked_neg()?;
+        }
+        let scale = match a_scale.checked_sub(*b_scale) {
+            Some(scale) => scale,
+            None => {
+                numerator = numerator.checked_mul(power_of_ten(b_scale - a_scale)?)?;
+                0
+            }
+        };
+        Some(Self(Repr::Small { numerator, scale, denominator }))
+    }
+
+    /// Whether it is zero.
+    pub(crate) fn is_zero(&self) -> bool {
+        match &self.0 {
+            Repr::Small { numerator, .. } => *numerator == 0,
+            Repr::Big(parts) => parts.0.is_zero(),
+        }
+    }
+
+    /// Whether it is less than zero.
+    pub(crate) fn is_negative(&self) -> bool {
+        match &self.0 {
+            Repr::Small { numerator, .. } => *numerator < 0,
+            Repr::Big(parts) => parts.0.is_negative(),
+        }
+    }
+
+    /// The smaller of two.
+    #[must_use]
+    pub(crate) fn min(self, other: Self) -> Self {
+        if other < self { other } else { self }
+    }
+
+    /// The larger of two.
+    #[must_use]
+    pub(crate) fn max(self, other: Self) -> Self {
+        if other > self { other } else { self }
+    }
+
+    /// Whether it has grown past what any bill can mean.
+    pub(crate) fn is_too_large(&self) -> bool {
+        match &self.0 {
+            Repr::Small { .. } => false,
+            Repr::Big(parts) => parts.0.bits().max(parts.1.bits()) > MAX_BITS,
+        }
+    }
+
+    /// The whole number of units of `10^-decimals` it is settled to; `None` when that does not fit 128 bits.
+    pub(crate) fn settled(&self, decimals: u32, mode: RoundingMode) -> Option<i128> {
+        if let Repr::Small { numerator, scale, denominator } = &self.0 {
+            if *denominator == 1 && *scale <= decimals {
+                if let Some(digits) = power_of_ten(decimals - scale).and_then(|p| numerator.checked_mul(p)) {
+                    return Some(digits);
+                }
+                return None;
+            }
+            let (up, down) = if *scale <= decimals { (decimals - scale, 0) } else { (0, scale - decimals) };
+            let parts = power_of_ten(up)
+                .and_then(|p| numerator.checked_mul(p))
+                .zip(power_of_ten(down).and_then(|p| denominator.checked_mul(p)));
+            if let Some((numerator, denominator)) = parts {
+                return Some(rounded_quotient(numerator, denominator, mode));
+            }
+        }
+        let (numerator, denominator) = self.parts();
+        rounded_big_quotient(&(numerator * BigInt::from(10u8).pow(decimals)), &denominator, mode).to_i128()
+    }
+
+    /// The nearest multiple of `unit` by `mode`; `None` when the unit is zero or the result too large.
+    pub(crate) fn rounded(&self, unit: Decimal, mode: RoundingMode) -> Option<Self> {
+        let unit = Self::from(unit);
+        let n_units = self.divided_by(&unit)?.settled(0, mode)?;
+        Some(Self::scaled(n_units, 0).times(&unit))
+    }
+
+    /// As a decimal of at most 18 decimals (half even where it has more), at least `least_decimals` of them.
+    pub(crate) fn text(&self, least_decimals: u32) -> Option<String> {
+        if let Repr::Small { numerator, scale, denominator: 1 } = &self.0
+            && *scale <= MONEY_DECIMALS
+        {
+            return Some(scaled_text(*numerator, *scale, least_decimals));
+        }
+        let digits = self.settled(MONEY_DECIMALS, RoundingMode::HalfEven)?;
+        Some(scaled_text(digits, MONEY_DECIMALS, least_decimals))
+    }
+}
+
+fn gcd(a: &BigInt, b: &BigInt) -> BigInt {
+    let (mut a, mut b) = (a.abs(), b.abs());
+    while !b.is_zero() {
+        let rest = &a % &b;
+        a = std::mem::replace(&mut b, rest);
+    }
+    a
+}
+
+/// `numerator / denominator` to a whole number; the denominator is greater than zero.
+fn rounded_quotient(numerator: i128, denominator: i128, mode: RoundingMode) -> i128 {
+    let (quotient, rest) = (numerator / denominator, numerator % denominator);
+    if rest == 0 {
+        return quotient;
+    }
+    let away = match mode {
+        RoundingMode::Down => false,
+        RoundingMode::Up => true,
+        RoundingMode::HalfUp | RoundingMode::HalfEven => {
+            let half = denominator.unsigned_abs() - rest.unsigned_abs();
+            match rest.unsigned_abs().cmp(&half) {
+                Ordering::Greater => true,
+                Ordering::Less => false,
+                Ordering::Equal => mode == RoundingMode::HalfUp || quotient % 2 != 0,
+            }
+        }
+    };
+    if away { quotient + numerator.signum() } else { quotient }
+}
+
+fn rounded_big_quotient(numerator: &BigInt, denominator: &BigInt, mode: RoundingMode) -> BigInt {
+    let (quotient, rest) = (numerator / denominator, numerator % denominator);
+    if rest.is_zero() {
+        return quotient;
+    }
+    let away = match mode {
+        RoundingMode::Down => false,
+        RoundingMode::Up => true,
+        RoundingMode::HalfUp | RoundingMode::HalfEven => match (rest.abs() * 2u8).cmp(denominator) {
+            Ordering::Greater => true,
+            Ordering::Less => false,
+            Ordering::Equal => mode == RoundingMode::HalfUp || !(&quotient % 2u8).is_zero(),
+        },
+    };
+    if away { quotient + numerator.signum() } else { quotient }
+}
+
+impl From<Decimal> for Exact {
+    fn from(decimal: Decimal) -> Self {
+        Self::scaled(decimal.digits, decimal.scale)
+    }
+}
+
+impl PartialEq for Exact {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Exact {}
+
+impl PartialOrd for Exact {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Exact {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if let (
+            Repr::Small { numerator: an, scale: a_scale, denominator: ad },
+            Repr::Small { numerator: bn, scale: b_scale, denominator: bd },
+        ) = (&self.0, &other.0)
+            && a_scale == b_scale
+            && ad == bd
+        {
+            return an.cmp(bn);
+        }
+        let difference = self.minus(other);
+        if difference.is_zero() {
+            Ordering::Equal
+        } else if difference.is_negative() {
+            Ordering::Less
+        } else {
+            Ordering::Greater
+        }
+    }
+}
+
+/// An amount of money, settled: whole units of 10^-18 of the currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Money(i128);
+
+impl Money {
+    /// Nothing.
+    pub(crate) const ZERO: Self = Self(0);
+
+    /// Settles an exact number at 18 decimals, half even; `None` when it is too large.
+    pub(crate) fn settle(exact: &Exact) -> Option<Self> {
+        exact.settled(MONEY_DECIMALS, RoundingMode::HalfEven).map(Self)
+    }
+
+    /// The sum; `None` when it is too large.
+    pub(crate) fn plus(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
+    /// The difference; `None` when it is too large.
+    pub(crate) fn minus(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+
+    /// Whether it is nothing.
+    pub(crate) fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// As a decimal with at least `least_decimals` decimals.
+    pub(crate) fn text(self, least_decimals: u32) -> String {
+        scaled_text(self.0, MONEY_DECIMALS, least_decimals)
+    }
+}
+
+impl From<Money> for Exact {
+    fn from(money: Money) -> Self {
+        Self::scaled(money.0, MONEY_DECIMALS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exact(text: &str) -> Exact {
+        Decimal::parse(text, 18).unwrap().into()
+    }
+
+    #[test]
+    fn a_decimal_is_digits_with_a_point() {
+        for (text, shown) in [("0", "0"), ("-0.50", "-0.5"), ("007", "7"), ("12.340", "12.34"), ("-3", "-3")] {
+            assert_eq!(Decimal::parse(text, 18).unwrap().to_string(), shown);
+        }
+        for bad in ["", "-", ".5", "5.", "1e3", "+1", " 1", "1,5", "NaN", "--1", "1.2.3", "٣"] {
+            assert_eq!(Decimal::parse(bad, 18), Err(DecimalError::NotANumber), "{bad}");
+        }
+        assert_eq!(Decimal::parse("0.123", 2), Err(DecimalError::TooManyDecimals(2)));
+        assert_eq!(Decimal::parse("0.1200", 2).unwrap().to_string(), "0.12");
+        assert_eq!(Decimal::parse("1234567890123456789", 2), Err(DecimalError::TooLarge));
+    }
+
+    #[test]
+    fn a_tie_survives_a_division() {
+        // 0.25 x (1/30) x 30 = 0.25, half up 0.3
+        let quarter = exact("0.25").times(&Exact::fraction(1, 30)).times(&Exact::whole(30));
+        let tenth = Decimal::parse("0.1", 1).unwrap();
+        assert_eq!(quarter.rounded(tenth, RoundingMode::HalfUp).unwrap(), exact("0.3"));
+        assert_eq!(quarter.rounded(tenth, RoundingMode::HalfEven).unwrap(), exact("0.2"));
+    }
+
+    #[test]
+    fn every_mode_settles_ties_and_signs() {
+        use RoundingMode::{Down, HalfEven, HalfUp, Up};
+        for (text, half_up, half_even, down, up) in [
+            ("2.5", 3, 2, 2, 3),
+            ("3.5", 4, 4, 3, 4),
+            ("-2.5", -3, -2, -2, -3),
+            ("2.4", 2, 2, 2, 3),
+            ("-2.6", -3, -3, -2, -3),
+            ("2", 2, 2, 2, 2),
+        ] {
+            let number = exact(text);
+            let got = [HalfUp, HalfEven, Down, Up].map(|mode| number.settled(0, mode).unwrap());
+            assert_eq!(got, [half_up, half_even, down, up], "{text}");
+            let big = number.times(&exact("100000000000000000")).times(&exact("100000000000000000"));
+            let big = big.times(&big).divided_by(&big).unwrap();
+            let small = big.divided_by(&exact("100000000000000000")).unwrap();
+            let small = small.divided_by(&exact("100000000000000000")).unwrap();
+            let got = [HalfUp, HalfEven, Down, Up].map(|mode| small.settled(0, mode).unwrap());
+            assert_eq!(got, [half_up, half_even, down, up], "{text} by way of many digits");
+        }
+    }
+
+    #[test]
+    fn products_past_128_bits_stay_exact() {
+        let large = exact("123456789012345678.123456789012345678");
+        let back = large.times(&large).times(&large).divided_by(&large).unwrap().divided_by(&large).unwrap();
+        assert_eq!(back, large);
+        assert_eq!(back.text(0).unwrap(), "123456789012345678.123456789012345678");
+        assert!(large.times(&large).settled(18, RoundingMode::HalfUp).is_none());
+    }
+
+    #[test]
+    fn amounts_are_written_with_the_decimals_they_need() {
+        let money = |text: &str| Money::settle(&exact(text)).unwrap();
+        assert_eq!(money("58.2400").text(0), "58.24");
+        assert_eq!(money("58").text(2), "58.00");
+        assert_eq!(money("0.005").text(2), "0.005");
+        assert_eq!(money("-0.5").text(2), "-0.50");
+        assert_eq!(money("13938").text(0), "13938");
+        assert_eq!(Money::ZERO.text(2), "0.00");
+        assert_eq!(Exact::fraction(2, 3).text(0).unwrap(), "0.666666666666666667");
+    }
+
+    #[test]
+    fn numbers_are_compared_by_value() {
+        assert_eq!(Exact::fraction(1, 2), exact("0.5"));
+        assert!(Exact::fraction(1, 3) > exact("0.333333333333333333"));
+        assert!(exact("-1") < Exact::ZERO);
+    }
+}

@@ -1,0 +1,451 @@
+//! The checked tariff: schedules, measures, ladders, roundings, and the charges made of them, with every default
+//! filled in and every name replaced by an index.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::NaiveDate;
+use chrono_tz::Tz;
+
+use super::conventions::{ConventionOverrides, TierAllocation, TierScope};
+use super::exact::{Decimal, RoundingMode};
+use super::schedule::Schedule;
+use crate::usage::Channel;
+
+/// Index into [`Plan::measures`].
+pub(crate) type MeasureId = usize;
+
+/// A period of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct PeriodRef {
+    pub(crate) schedule: usize,
+    pub(crate) period: usize,
+}
+
+/// A plan document that has passed every check.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) name: String,
+    pub(crate) currency: String,
+    /// Decimals of the currency: 2 for USD, 0 for JPY.
+    pub(crate) currency_decimals: u32,
+    pub(crate) provider: Option<String>,
+    pub(crate) territory: Option<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) time_zone: Option<Tz>,
+    pub(crate) schedules: Vec<Schedule>,
+    /// Every distinct measure once; parts stand before what is made of them.
+    pub(crate) measures: Vec<Measure>,
+    pub(crate) charges: Vec<Charge>,
+    pub(crate) rounding: PlanRounding,
+    pub(crate) conventions: ConventionOverrides,
+    pub(crate) not_billed: Vec<(String, String)>,
+    pub(crate) look_back_months: u32,
+    pub(crate) attributes: BTreeSet<String>,
+    /// What its charges read of the channels, each once.
+    pub(crate) reads: BTreeSet<Read>,
+}
+
+/// Readings that a plan needs: of a channel, by the periods of a schedule, sums or also maxima.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Read {
+    pub(crate) channel: Channel,
+    pub(crate) schedule: Option<usize>,
+    pub(crate) maxima: bool,
+}
+
+/// A number of a billing month. Source: PLAN-MODEL section 2.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Measure {
+    Constant(Decimal),
+    /// Days, billing months or years; of a period: on the days on which it can occur by its months and season.
+    Count {
+        unit: TimeUnit,
+        period: Option<PeriodRef>,
+        /// Counted as `per` counts, by the conventions for daily, monthly and yearly amounts.
+        by_convention: bool,
+    },
+    DaysInYear,
+    /// kWh.
+    Energy(EnergySpec),
+    /// kW.
+    Demand(DemandSpec),
+    /// kWh: import less export less what was carried, at least 0.
+    NetEnergy(NetEnergySpec),
+    /// Of the customer, by date.
+    Attribute(String),
+    /// Money of other charges, after their rounding: indices into [`Plan::charges`].
+    Amount(Vec<usize>),
+    /// The value in force from each date on.
+    ByDate(Vec<(NaiveDate, MeasureId)>),
+    Sum(Vec<MeasureId>),
+    Times(Vec<MeasureId>),
+    Max(Vec<MeasureId>),
+    Min(Vec<MeasureId>),
+    Divide(MeasureId, MeasureId),
+    Round {
+        of: MeasureId,
+        to: Decimal,
+        mode: RoundingMode,
+    },
+    OverMonths(OverMonths),
+}
+
+/// What charges per day, month or year count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum TimeUnit {
+    Day,
+    Month,
+    Year,
+}
+
+/// Energy of a channel, in a period if one is named.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct EnergySpec {
+    pub(crate) channel: Channel,
+    pub(crate) period: Option<PeriodRef>,
+}
+
+/// The mean of the `highest` values of a channel, in a period if one is named.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct DemandSpec {
+    pub(crate) channel: Channel,
+    pub(crate) period: Option<PeriodRef>,
+    /// Length of the window; without one, the reading's own.
+    pub(crate) window_minutes: Option<u32>,
+    /// A window begins at every reading, not at multiples of its length.
+    pub(crate) sliding: bool,
+    pub(crate) highest: u32,
+    pub(crate) distinct: Distinct,
+    pub(crate) day_value: DayValue,
+}
+
+impl DemandSpec {
+    /// Whether it is the highest single reading.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.window_minutes.is_none() && self.highest == 1 && self.day_value == DayValue::Highest
+    }
+}
+
+/// What may be taken more than once among the highest values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Distinct {
+    Readings,
+    Hours,
+    Days,
+}
+
+/// What stands for a day among the highest days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum DayValue {
+    Highest,
+    /// The mean of the period's hours of that day.
+    Mean,
+}
+
+/// Net metering of two channels.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct NetEnergySpec {
+    pub(crate) import: Channel,
+    pub(crate) export: Channel,
+    pub(crate) period: Option<PeriodRef>,
+    /// Month and day on which the account is emptied; without it nothing is carried.
+    pub(crate) carry_until: Option<(u32, u32)>,
+    pub(crate) part: NetPart,
+}
+
+/// Which side of the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum NetPart {
+    Billed,
+    Carried,
+}
+
+/// `of` in other billing months.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct OverMonths {
+    pub(crate) of: MeasureId,
+    pub(crate) last: u32,
+    pub(crate) current: bool,
+    /// Calendar months that count, by the month's first day; empty: all.
+    pub(crate) named: Vec<u32>,
+    pub(crate) take: Take,
+}
+
+/// What is made of the months' values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Take {
+    Max,
+    Mean,
+    Sum,
+}
+
+/// What a charge is, for the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Energy,
+    Adder,
+    ExportCredit,
+    Demand,
+    Fixed,
+    Minimum,
+    Tax,
+    Discount,
+    Subtotal,
+    Rounding,
+}
+
+impl Kind {
+    /// Every kind with its name.
+    pub(crate) const ALL: [(&'static str, Self); 10] = [
+        ("energy", Self::Energy),
+        ("adder", Self::Adder),
+        ("export_credit", Self::ExportCredit),
+        ("demand", Self::Demand),
+        ("fixed", Self::Fixed),
+        ("minimum", Self::Minimum),
+        ("tax", Self::Tax),
+        ("discount", Self::Discount),
+        ("subtotal", Self::Subtotal),
+        ("rounding", Self::Rounding),
+    ];
+
+    /// Its name in documents and on bills.
+    pub(crate) fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(_, kind)| *kind == self).expect("every kind has a name").0
+    }
+}
+
+/// amount = ladder(measure) x per, then rounding.
+#[derive(Debug, Clone)]
+pub(crate) struct Charge {
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    pub(crate) label: String,
+    /// The schedule over whose periods the charge is split.
+    pub(crate) split: Option<usize>,
+    /// The one period it looks at, when it is not split.
+    pub(crate) period: Option<PeriodRef>,
+    /// One a priced period, in the order of the schedule; one in all when nothing is split.
+    pub(crate) parts: Vec<Part>,
+    /// The periods have one measure in common: only `per` is split.
+    pub(crate) shares_measure: bool,
+    /// The measure that picks the step.
+    pub(crate) chosen_by: Option<MeasureId>,
+    pub(crate) resets: Resets,
+    pub(crate) bounds_per: Option<BoundsPer>,
+    pub(crate) tier_scope: Option<TierScope>,
+    pub(crate) tier_allocation: Option<TierAllocation>,
+    pub(crate) per: Per,
+    pub(crate) rounding: Option<Rounding>,
+    pub(crate) from: Option<NaiveDate>,
+    pub(crate) to: Option<NaiveDate>,
+    pub(crate) on_bill: bool,
+    /// Prices and amounts count with the other sign: a credit, a discount's percent.
+    pub(crate) negated: bool,
+    /// The dates on which it, or a charge that refers to it, begins or ends: they cut its billing months.
+    pub(crate) term_cuts: BTreeSet<NaiveDate>,
+    /// The dates of its dated values, and of those that refer to it: they cut where dated values are split.
+    pub(crate) value_cuts: BTreeSet<NaiveDate>,
+    /// It, or a charge that refers to it, starts again with the year: 1 January cuts.
+    pub(crate) cut_by_year: bool,
+    /// The customer's attributes whose dates cut it like dated values.
+    pub(crate) cut_attributes: BTreeSet<String>,
+    /// What its quantity counts, for the line.
+    pub(crate) unit: String,
+    /// Whether its quantity grows with the days: energy does, demand does not.
+    pub(crate) extensive: bool,
+}
+
+/// A ladder and what runs through it.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// Index of the period in the split schedule.
+    pub(crate) period: Option<usize>,
+    pub(crate) measure: MeasureId,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One step of a ladder.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    /// Upper bound; it belongs to this step. The last may be open.
+    pub(crate) to: Option<MeasureId>,
+    pub(crate) price: Option<StepPrice>,
+    /// Charged once when the step is reached.
+    pub(crate) amount: Option<MeasureId>,
+    /// If the quantity ends in this step, all of it is priced here.
+    pub(crate) whole: bool,
+}
+
+/// What a unit costs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StepPrice {
+    Price(MeasureId),
+    Percent(MeasureId),
+}
+
+/// When a ladder starts again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resets {
+    BillingMonth,
+    Day,
+    Year,
+}
+
+/// What multiplies the bounds of a ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BoundsPer {
+    /// The local days, whatever `daily_amounts` says.
+    Day,
+    Measure(MeasureId),
+}
+
+/// The factor of a charge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Per {
+    BillingPeriod,
+    Time(TimeUnit),
+    Measure(MeasureId),
+}
+
+/// How amounts are settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rounding {
+    pub(crate) to: Decimal,
+    pub(crate) mode: RoundingMode,
+    /// The charge as a whole, not each line.
+    pub(crate) each_charge: bool,
+}
+
+/// The document's own roundings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PlanRounding {
+    /// Of the charges that say nothing.
+    pub(crate) lines: Option<Rounding>,
+    pub(crate) total: Option<Rounding>,
+}
+
+impl Plan {
+    /// What a charge refers to: every measure below its prices, bounds, quantities and factors.
+    pub(crate) fn measures_of(&self, charge: &Charge) -> BTreeSet<MeasureId> {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<MeasureId> = Vec::new();
+        for part in &charge.parts {
+            open.push(part.measure);
+            for step in &part.steps {
+                open.extend(step.to);
+                open.extend(step.amount);
+                open.extend(step.price.map(|price| match price {
+                    StepPrice::Price(id) | StepPrice::Percent(id) => id,
+                }));
+            }
+        }
+        open.extend(charge.chosen_by);
+        if let Some(BoundsPer::Measure(id)) = charge.bounds_per {
+            open.push(id);
+        }
+        if let Per::Measure(id) = charge.per {
+            open.push(id);
+        }
+        while let Some(id) = open.pop() {
+            if found.insert(id) {
+                open.extend(self.measures[id].parts());
+            }
+        }
+        found
+    }
+
+    /// The charges named by a measure `amount` somewhere below this charge.
+    pub(crate) fn referred_charges(&self, charge: &Charge) -> BTreeSet<usize> {
+        self.measures_of(charge)
+            .into_iter()
+            .filter_map(|id| match &self.measures[id] {
+                Measure::Amount(charges) => Some(charges.iter().copied()),
+                _ => None,
+            })
+            .flatten()
+            .collect()
+    }
+
+    /// Index of a charge by its id.
+    pub(crate) fn charge_named(&self, id: &str) -> Option<usize> {
+        self.charges.iter().position(|charge| charge.id == id)
+    }
+}
+
+impl Measure {
+    /// The measures it is made of.
+    pub(crate) fn parts(&self) -> Vec<MeasureId> {
+        match self {
+            Self::Sum(of) | Self::Times(of) | Self::Max(of) | Self::Min(of) => of.clone(),
+            Self::Divide(a, b) => vec![*a, *b],
+            Self::Round { of, .. } => vec![*of],
+            Self::OverMonths(over) => vec![over.of],
+            Self::ByDate(values) => values.iter().map(|(_, id)| *id).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The readings it looks at itself.
+    pub(crate) fn reads(&self) -> Vec<Read> {
+        let read = |channel: &Channel, period: &Option<PeriodRef>, maxima| Read {
+            channel: channel.clone(),
+            schedule: period.map(|period| period.schedule),
+            maxima,
+        };
+        match self {
+            Self::Energy(spec) => vec![read(&spec.channel, &spec.period, false)],
+            Self::Demand(spec) => vec![read(&spec.channel, &spec.period, true)],
+            Self::NetEnergy(spec) => {
+                vec![read(&spec.import, &spec.period, false), read(&spec.export, &spec.period, false)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the value grows with the days it is measured on.
+    pub(crate) fn is_extensive(&self, all: &[Self]) -> bool {
+        let of = |id: &MeasureId| all[*id].is_extensive(all);
+        match self {
+            Self::Energy(_) | Self::NetEnergy(_) | Self::Amount(_) | Self::Count { .. } => true,
+            Self::Sum(parts) | Self::Times(parts) | Self::Max(parts) | Self::Min(parts) => parts.iter().any(of),
+            Self::Divide(a, b) => of(a) && !of(b),
+            Self::Round { of: id, .. } => of(id),
+            _ => false,
+        }
+    }
+
+    /// The unit of the value, as far as it can be told.
+    pub(crate) fn unit(&self, all: &[Self], currency: &str) -> String {
+        let of = |id: &MeasureId| all[*id].unit(all, currency);
+        match self {
+            Self::Energy(_) | Self::NetEnergy(_) => "kWh".to_owned(),
+            Self::Demand(_) => "kW".to_owned(),
+            Self::Count { unit: TimeUnit::Day, .. } | Self::DaysInYear => "day".to_owned(),
+            Self::Count { unit: TimeUnit::Month, .. } => "month".to_owned(),
+            Self::Count { unit: TimeUnit::Year, .. } => "year".to_owned(),
+            Self::Amount(_) => currency.to_owned(),
+            Self::Attribute(name) => match name.rsplit('_').next() {
+                Some("kw") => "kW".to_owned(),
+                Some("kva") => "kVA".to_owned(),
+                Some("ampere") => "A".to_owned(),
+                _ => name.clone(),
+            },
+            Self::Sum(parts) | Self::Times(parts) | Self::Max(parts) | Self::Min(parts) => {
+                parts.iter().map(of).find(|unit| !unit.is_empty()).unwrap_or_default()
+            }
+            Self::Divide(a, b) => match (of(a), of(b)) {
+                (unit, divisor) if divisor.is_empty() => unit,
+                (unit, divisor) if unit == divisor => String::new(),
+                (unit, divisor) => format!("{unit}/{divisor}"),
+            },
+            Self::Round { of: id, .. } => of(id),
+            Self::OverMonths(over) => of(&over.of),
+            Self::ByDate(values) => values.first().map(|(_, id)| of(id)).unwrap_or_default(),
+            Self::Constant(_) => String::new(),
+        }
+    }
+}
+
+/// Names of a document by kind, for messages and look-ups.
+pub(crate) type Names = BTreeMap<String, usize>;

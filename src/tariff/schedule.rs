@@ -1,0 +1,321 @@
+//! Schedules: rules that cut time into named periods, compiled to runs of minutes for each kind of day.
+
+use std::collections::HashMap;
+
+use chrono::{Datelike, NaiveDate, Weekday};
+
+/// Minutes of a day on a clock without changes.
+pub(crate) const MINUTES_OF_DAY: u16 = 1440;
+
+/// Days of a leap year: one row for each month-day.
+const N_MONTH_DAYS: usize = 366;
+
+/// Time cut into named periods.
+#[derive(Debug, Clone)]
+pub(crate) struct Schedule {
+    pub(crate) name: String,
+    /// Names, in the order in which the rules bring them up.
+    pub(crate) periods: Vec<String>,
+    /// Whether no rule speaks of days or hours: the periods are seasons.
+    pub(crate) is_seasonal: bool,
+    /// Index into `spans` by month-day.
+    span_of_month_day: Vec<u16>,
+    spans: Vec<Span>,
+    patterns: Vec<Pattern>,
+}
+
+/// Dates on which the same rules hold by month and season.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Span {
+    /// For each period, whether it can occur.
+    occurs: Vec<bool>,
+    /// Index into the patterns by weekday, Monday first.
+    pattern: [u32; 7],
+}
+
+/// A day as stretches of minutes `[start, end)`, each with its period; in order, without overlap, what no rule
+/// covers left out.
+pub(crate) type Pattern = Vec<Stretch>;
+
+/// Part of a day in one period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Stretch {
+    pub(crate) start: u16,
+    pub(crate) end: u16,
+    pub(crate) period: u16,
+}
+
+/// One rule as written: the first that applies holds.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    pub(super) period: usize,
+    /// Bit n: month n + 1.
+    pub(super) months: u16,
+    /// Month and day of the first day and of the day after the last; may wrap the year.
+    pub(super) season: Option<((u32, u32), (u32, u32))>,
+    /// Bit n: weekday n, Monday first.
+    pub(super) days: u8,
+    /// Minutes `[start, end)`; an end not after the start wraps midnight. Empty: the whole day.
+    pub(super) hours: Vec<(u16, u16)>,
+}
+
+/// Every month.
+pub(super) const ALL_MONTHS: u16 = 0x0fff;
+/// Every weekday.
+pub(super) const ALL_DAYS: u8 = 0x7f;
+
+impl Rule {
+    fn holds_on(&self, month: u32, day: u32) -> bool {
+        let in_season = self.season.is_none_or(|(start, end)| {
+            let date = (month, day);
+            if start < end { start <= date && date < end } else { start <= date || date < end }
+        });
+        self.months & (1 << (month - 1)) != 0 && in_season
+    }
+
+    fn is_whole_day(&self) -> bool {
+        self.hours.is_empty() && self.days == ALL_DAYS
+    }
+}
+
+impl Schedule {
+    /// Compiles rules. After midnight a wrapping window has the day type of the day on which it began, or with
+    /// `own_day` that of its own date.
+    pub(super) fn compile(name: String, periods: Vec<String>, rules: &[Rule], own_day: bool) -> Self {
+        let mut schedule = Self {
+            name,
+            is_seasonal: rules.iter().all(Rule::is_whole_day),
+            span_of_month_day: Vec::with_capacity(N_MONTH_DAYS),
+            spans: Vec::new(),
+            patterns: Vec::new(),
+            periods,
+        };
+        let mut span_of_rules: HashMap<Vec<u32>, u16> = HashMap::new();
+        let mut pattern_of: HashMap<Pattern, u32> = HashMap::new();
+        for date in days_of_a_leap_year() {
+            let active: Vec<u32> = (0u32..)
+                .zip(rules)
+                .filter(|(_, rule)| rule.holds_on(date.month(), date.day()))
+                .map(|(i, _)| i)
+                .collect();
+            if let Some(span) = span_of_rules.get(&active) {
+                schedule.span_of_month_day.push(*span);
+                continue;
+            }
+            let active_rules: Vec<&Rule> = active.iter().map(|i| &rules[*i as usize]).collect();
+            let mut occurs = vec![false; schedule.periods.len()];
+            for rule in &active_rules {
+                occurs[rule.period] = true;
+                if rule.is_whole_day() {
+                    break;
+                }
+            }
+            let pattern = std::array::from_fn(|weekday| {
+                let pattern = day_pattern(&active_rules, weekday, own_day);
+                *pattern_of.entry(pattern).or_insert_with_key(|pattern| {
+                    schedule.patterns.push(pattern.clone());
+                    u32::try_from(schedule.patterns.len() - 1).expect("a schedule has few patterns")
+                })
+            });
+            let span = u16::try_from(schedule.spans.len()).expect("a year has 366 days");
+            schedule.spans.push(Span { occurs, pattern });
+            schedule.span_of_month_day.push(span);
+            span_of_rules.insert(active, span);
+        }
+        schedule
+    }
+
+    /// Which rules hold by month and season on a date: equal numbers, equal rules.
+    pub(crate) fn span(&self, date: NaiveDate) -> u16 {
+        self.span_of_month_day[month_day_index(date)]
+    }
+
+    /// Number of different spans.
+    pub(crate) fn n_spans(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Index of the pattern of a weekday in a span.
+    pub(crate) fn pattern_index(&self, span: u16, weekday: Weekday) -> u32 {
+        self.spans[span as usize].pattern[weekday.num_days_from_monday() as usize]
+    }
+
+    /// The stretches of a weekday in a span.
+    pub(crate) fn pattern(&self, span: u16, weekday: Weekday) -> &Pattern {
+        &self.patterns[self.pattern_index(span, weekday) as usize]
+    }
+
+    /// All patterns there are.
+    pub(crate) fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    /// Whether a period can occur on a date by its months and season.
+    pub(crate) fn occurs(&self, span: u16, period: usize) -> bool {
+        self.spans[span as usize].occurs[period]
+    }
+
+    /// Index of a period.
+    pub(crate) fn period_named(&self, name: &str) -> Option<usize> {
+        self.periods.iter().position(|period| period == name)
+    }
+}
+
+/// The period of a minute.
+pub(crate) fn period_at(pattern: &Pattern, minute: u16) -> Option<u16> {
+    pattern.iter().find(|stretch| stretch.start <= minute && minute < stretch.end).map(|stretch| stretch.period)
+}
+
+fn days_of_a_leap_year() -> impl Iterator<Item = NaiveDate> {
+    NaiveDate::from_ymd_opt(2024, 1, 1).expect("a date of the calendar").iter_days().take(N_MONTH_DAYS)
+}
+
+fn month_day_index(date: NaiveDate) -> usize {
+    let is_leap = date.leap_year();
+    let ordinal = date.ordinal0() as usize;
+    if !is_leap && ordinal >= 59 { ordinal + 1 } else { ordinal }
+}
+
+/// Lays the rules over the minutes of a weekday from the first to the last; a minute keeps the first it gets.
+fn day_pattern(rules: &[&Rule], weekday: usize, own_day: bool) -> Pattern {
+    const FREE: u16 = u16::MAX;
+    let yesterday = if own_day { weekday } else { (weekday + 6) % 7 };
+    let mut painted = [FREE; MINUTES_OF_DAY as usize];
+    // next[m]: no minute in [m, next[m]) is free; followed and shortened as minutes are taken.
+    let mut next: Vec<u16> = (0..=MINUTES_OF_DAY).collect();
+    let mut n_free = MINUTES_OF_DAY;
+    let mut paint = |start: u16, end: u16, period: usize, n_free: &mut u16| {
+        let mut minute = find_free(&mut next, start);
+        while minute < end {
+            painted[minute as usize] = u16::try_from(period).expect("a schedule has at most 10,000 rules");
+            next[minute as usize] = minute + 1;
+            *n_free -= 1;
+            minute = find_free(&mut next, minute);
+        }
+    };
+    for rule in rules {
+        let applies = |day: usize| rule.days & (1 << day) != 0;
+        if rule.hours.is_empty() {
+            if applies(weekday) {
+                paint(0, MINUTES_OF_DAY, rule.period, &mut n_free);
+            }
+        } else {
+            for (start, end) in &rule.hours {
+                if start < end {
+                    if applies(weekday) {
+                        paint(*start, *end, rule.period, &mut n_free);
+                    }
+                } else {
+                    if applies(weekday) {
+                        paint(*start, MINUTES_OF_DAY, rule.period, &mut n_free);
+                    }
+                    if applies(yesterday) {
+                        paint(0, *end, rule.period, &mut n_free);
+                    }
+                }
+            }
+        }
+        if n_free == 0 {
+            break;
+        }
+    }
+    let mut pattern: Pattern = Vec::new();
+    for (minute, period) in (0u16..).zip(painted) {
+        match pattern.last_mut() {
+            Some(last) if last.end == minute && last.period == period => last.end = minute + 1,
+            _ if period == FREE => {}
+            _ => pattern.push(Stretch { start: minute, end: minute + 1, period }),
+        }
+    }
+    pattern
+}
+
+fn find_free(next: &mut [u16], minute: u16) -> u16 {
+    let mut root = minute;
+    while next[root as usize] != root {
+        root = next[root as usize];
+    }
+    let mut at = minute;
+    while next[at as usize] != root {
+        at = std::mem::replace(&mut next[at as usize], root);
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(period: usize, days: u8, hours: &[(u16, u16)]) -> Rule {
+        Rule { period, months: ALL_MONTHS, season: None, days, hours: hours.to_vec() }
+    }
+
+    fn stretches(pattern: &Pattern) -> Vec<(u16, u16, u16)> {
+        pattern.iter().map(|s| (s.start, s.end, s.period)).collect()
+    }
+
+    fn date(text: &str) -> NaiveDate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_first_rule_that_applies_holds() {
+        let rules = [rule(0, 0b0110_0000, &[]), rule(1, ALL_DAYS, &[(600, 840), (1080, 1320)]), rule(2, ALL_DAYS, &[])];
+        let schedule = Schedule::compile("tou".into(), vec!["a".into(), "b".into(), "c".into()], &rules, false);
+        let span = schedule.span(date("2026-06-01"));
+        let monday = schedule.pattern(span, Weekday::Mon);
+        assert_eq!(stretches(monday), [(0, 600, 2), (600, 840, 1), (840, 1080, 2), (1080, 1320, 1), (1320, 1440, 2)]);
+        assert_eq!(stretches(schedule.pattern(span, Weekday::Sat)), [(0, 1440, 0)]);
+        assert_eq!(period_at(monday, 599), Some(2));
+        assert_eq!(period_at(monday, 600), Some(1));
+    }
+
+    #[test]
+    fn a_wrapping_window_keeps_the_day_on_which_it_began() {
+        let saturday = 0b0010_0000;
+        let rules = [rule(0, saturday, &[(1320, 420)])];
+        let names = vec!["night".to_owned()];
+        let schedule = Schedule::compile("s".into(), names.clone(), &rules, false);
+        let span = schedule.span(date("2026-06-01"));
+        assert_eq!(stretches(schedule.pattern(span, Weekday::Sat)), [(1320, 1440, 0)]);
+        assert_eq!(stretches(schedule.pattern(span, Weekday::Sun)), [(0, 420, 0)]);
+        let own_day = Schedule::compile("s".into(), names, &rules, true);
+        assert_eq!(stretches(own_day.pattern(span, Weekday::Sat)), [(0, 420, 0), (1320, 1440, 0)]);
+        assert_eq!(stretches(own_day.pattern(span, Weekday::Sun)), []);
+    }
+
+    #[test]
+    fn a_season_ends_before_its_last_day_and_may_wrap_the_year() {
+        let mut winter = rule(0, ALL_DAYS, &[]);
+        winter.season = Some(((11, 15), (3, 1)));
+        let rules = [winter, rule(1, ALL_DAYS, &[])];
+        let schedule = Schedule::compile("s".into(), vec!["winter".into(), "rest".into()], &rules, false);
+        for (day, is_winter) in [
+            ("2026-11-14", false),
+            ("2026-11-15", true),
+            ("2027-02-28", true),
+            ("2028-02-29", true),
+            ("2027-03-01", false),
+            ("2028-03-01", false),
+        ] {
+            let span = schedule.span(date(day));
+            assert_eq!(schedule.occurs(span, 0), is_winter, "{day}");
+            assert_eq!(schedule.occurs(span, 1), !is_winter, "{day}");
+        }
+        assert!(schedule.is_seasonal);
+        assert_eq!(schedule.n_spans(), 2);
+    }
+
+    #[test]
+    fn ten_thousand_rules_are_compiled_in_time() {
+        let rules: Vec<Rule> = (0..10_000u16)
+            .map(|i| {
+                let mut rule = rule(0, ALL_DAYS, &[(i % 1439, i % 1439 + 1)]);
+                rule.season = Some(((1 + u32::from(i) % 12, 1 + u32::from(i) % 28), (12, 31)));
+                rule
+            })
+            .collect();
+        let schedule = Schedule::compile("s".into(), vec!["p".into()], &rules, false);
+        assert!(schedule.n_spans() > 80);
+    }
+}
