@@ -92,11 +92,6 @@ impl<'a> Json<'a> {
         Self::String(text.into())
     }
 
-    /// A whole number.
-    pub(super) fn integer(number: usize) -> Self {
-        Self::Number(Cow::Owned(number.to_string()))
-    }
-
     /// An object of these members.
     pub(super) fn object<const N: usize>(members: [(&'a str, Json<'a>); N]) -> Self {
         Self::Object(members.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)).collect())

@@ -33,7 +33,6 @@ struct Worked {
 }
 
 #[test]
-#[ignore = "the engine does not bill yet"]
 fn every_line_and_total_is_the_published_one() {
     let Some(folder) = published_folder() else { return };
     let mut failures = Vec::new();

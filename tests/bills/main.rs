@@ -1,0 +1,4 @@
+//! Bills we did not compute, and bills worked by hand.
+
+mod pairs;
+mod support;

@@ -1,0 +1,60 @@
+//! Questions from files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use samebill::engine::{Options, PlanToBill, Question, VersionInForce, billing_months, earlier_months};
+use samebill::tariff::Tariff;
+use samebill::usage::{Channel, ReadOptions, Series};
+use samebill::words::BillingPeriod;
+
+/// The folder of the reference data, or `None` when it is absent, which in CI is a failure.
+pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("SAMEBILL_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let folder = root.join(folder);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    assert!(std::env::var_os("CI").is_none(), "{} is not there: name its root in SAMEBILL_SHARED", folder.display());
+    eprintln!("DID NOT RUN: {} is not there; name its root in SAMEBILL_SHARED", folder.display());
+    None
+}
+
+/// The readings of a file, by channel.
+pub(crate) fn usage(path: &Path) -> BTreeMap<Channel, Series> {
+    let file = std::fs::File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let parsed =
+        samebill::usage::read(file, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    parsed.readings.into_iter().map(|(channel, readings)| (channel, Series::from_sorted(&readings))).collect()
+}
+
+/// A period from its two dates.
+pub(crate) fn period(start: &str, end: &str) -> BillingPeriod {
+    BillingPeriod::new(start.parse().unwrap(), end.parse().unwrap()).unwrap()
+}
+
+/// A question about one tariff and nothing before its period.
+pub(crate) fn question(
+    tariff: Tariff,
+    time_zone: chrono_tz::Tz,
+    period: BillingPeriod,
+    readings: BTreeMap<Channel, Series>,
+    options: Options,
+) -> Question {
+    Question {
+        time_zone,
+        period,
+        months: billing_months(&period, &[]),
+        months_registered: false,
+        earlier_months: earlier_months(&period, tariff.look_back_months(), &[]),
+        readings,
+        attributes: BTreeMap::new(),
+        plans: vec![PlanToBill {
+            reference: "plan".parse().unwrap(),
+            versions: vec![VersionInForce { version: 1, days: period, tariff: Arc::new(tariff) }],
+        }],
+        options,
+    }
+}
