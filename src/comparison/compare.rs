@@ -233,7 +233,7 @@ fn checked_answer(
 
 /// A stored comparison as it is seen now.
 pub(super) fn answer(store: &dyn Store, tenant: &TenantId, found: StoredComparison) -> Result<Answer, ComparisonError> {
-    let (freshness, latest_id) = Freshness::of(store, tenant, &found.row)?;
+    let (freshness, latest_id) = Freshness::of(store, tenant, &found)?;
     let view = View { row: found.row, freshness, latest_id };
     Ok(Answer { view, result: found.result, summary: found.summary, created: false })
 }

@@ -8,9 +8,9 @@
 use serde::Serialize;
 
 use super::ComparisonError;
-use super::inputs::Calendar;
+use super::inputs::unchanged_cycle;
 use crate::engine::ENGINE_VERSION;
-use crate::store::{ComparisonRow, Store};
+use crate::store::{ComparisonRow, NewerPlanVersion, Store, StoredComparison};
 use crate::words::{ComparisonId, TenantId, Timestamp};
 
 /// Entries of the revision log read at once.
@@ -63,7 +63,7 @@ pub enum Kind {
     CustomerChanged,
     /// A newer version of a plan applies to a day of the period.
     PlanChanged,
-    /// Newly registered periods of the cycle cut the billing months elsewhere.
+    /// Periods of the customer's billing cycle were registered that can cut the billing months elsewhere.
     PeriodsRegistered,
     /// A newer engine computes.
     EngineChanged,
@@ -90,19 +90,26 @@ impl Freshness {
         }
     }
 
-    /// The freshness of a current row, read after the row itself.
+    /// The freshness of a current row.
+    ///
+    /// * `newer`: plan versions that it has not seen, read after the row itself.
     ///
     /// # Errors
     /// The store's.
-    pub fn of_current(store: &dyn Store, tenant: &TenantId, row: &ComparisonRow) -> Result<Self, ComparisonError> {
+    pub fn of_current(
+        store: &dyn Store,
+        tenant: &TenantId,
+        row: &ComparisonRow,
+        newer: &[NewerPlanVersion],
+    ) -> Result<Self, ComparisonError> {
         let mut reasons = Reasons::default();
-        if row.stale_since.is_some() {
-            reasons.read_marked(store, tenant, row, None)?;
-        }
-        for newer in store.newer_plan_versions(tenant, row.id)? {
+        reasons.read_marked(store, tenant, row, None)?;
+        for newer in newer {
             reasons.add(Kind::PlanChanged, Some(newer.created_at));
         }
-        if row.inputs.cycle.is_some() && cuts_differ(store, tenant, row)? {
+        if let Some(cycle) = &row.inputs.cycle
+            && unchanged_cycle(store, tenant, cycle)?.is_none()
+        {
             reasons.add(Kind::PeriodsRegistered, None);
         }
         if row.inputs.engine < ENGINE_VERSION {
@@ -135,26 +142,28 @@ impl Freshness {
                 reasons.add(Kind::PlanChanged, Some(newer.created_at));
             }
         }
-        if row.inputs.cuts != successor.inputs.cuts {
+        let of_cycle = |row: &ComparisonRow| row.inputs.cycle.as_ref().map(|cycle| (cycle.id.clone(), cycle.n_periods));
+        if of_cycle(row).zip(of_cycle(successor)).is_some_and(|(old, new)| old.0 == new.0 && old.1 != new.1) {
             reasons.add(Kind::PeriodsRegistered, None);
         }
         if row.inputs.engine < successor.inputs.engine {
             reasons.add(Kind::EngineChanged, None);
         }
-        Ok(reasons.into_freshness(None))
+        Ok(reasons.into_freshness(row.stale_since))
     }
 
-    /// The freshness of any row, and the current row of its chain.
+    /// The freshness of any stored comparison, and the current row of its chain.
     ///
     /// # Errors
     /// The store's.
     pub fn of(
         store: &dyn Store,
         tenant: &TenantId,
-        row: &ComparisonRow,
+        stored: &StoredComparison,
     ) -> Result<(Self, ComparisonId), ComparisonError> {
+        let row = &stored.row;
         let Some(superseded) = &row.superseded else {
-            return Ok((Self::of_current(store, tenant, row)?, row.id));
+            return Ok((Self::of_current(store, tenant, row, &stored.newer_plan_versions)?, row.id));
         };
         let chain = store.chain(tenant, &row.key_digest)?;
         Self::within_chain(store, tenant, row, superseded.successor_id, &chain)
@@ -180,19 +189,6 @@ impl Freshness {
     }
 }
 
-/// Whether the registered periods of the customer's cycle would cut the period elsewhere now.
-fn cuts_differ(store: &dyn Store, tenant: &TenantId, row: &ComparisonRow) -> Result<bool, ComparisonError> {
-    let Some(customer) = store.customer(tenant, &row.customer_id)? else {
-        return Ok(false);
-    };
-    if customer.document.billing_cycle != row.inputs.cycle {
-        // The customer's change of cycle is a change of the customer, and marked as one.
-        return Ok(false);
-    }
-    let calendar = Calendar::read(store, tenant, &customer.document, row.period, &[])?;
-    Ok(calendar.months.iter().skip(1).map(crate::words::BillingPeriod::start).ne(row.inputs.cuts.iter().copied()))
-}
-
 #[derive(Default)]
 struct Reasons(Vec<Reason>);
 
@@ -208,7 +204,8 @@ impl Reasons {
         }
     }
 
-    /// Reads the logs of usage and customer from what `row` recorded up to what `until` recorded (`None`: to the end).
+    /// Of a marked row, reads the logs of usage and customer from its mark up to what `until` recorded (`None`: to the
+    /// end). The mark stays on a row that is superseded, and is set on no such row.
     fn read_marked(
         &mut self,
         store: &dyn Store,
@@ -216,6 +213,7 @@ impl Reasons {
         row: &ComparisonRow,
         until: Option<&ComparisonRow>,
     ) -> Result<(), ComparisonError> {
+        let Some(marked) = row.stale_since else { return Ok(()) };
         let last_revision = until.map_or(i64::MAX, |other| other.inputs.usage_revision);
         let mut after = row.inputs.usage_revision;
         while after < last_revision {
@@ -223,7 +221,8 @@ impl Reasons {
             let Some(last) = page.last() else { break };
             after = last.revision;
             for entry in page.iter().filter(|entry| entry.revision <= last_revision) {
-                if entry.first_start < row.window.end && row.window.start < entry.last_end {
+                let overlaps = entry.first_start < row.window.end && row.window.start < entry.last_end;
+                if overlaps && entry.created_at >= marked {
                     self.add(Kind::UsageCorrected, Some(entry.created_at));
                 }
             }

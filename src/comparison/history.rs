@@ -108,7 +108,8 @@ fn views(store: &dyn Store, tenant: &TenantId, rows: Vec<ComparisonRow>) -> Resu
     rows.into_iter()
         .map(|row| {
             let Some(superseded) = &row.superseded else {
-                let freshness = Freshness::of_current(store, tenant, &row)?;
+                let newer = store.newer_plan_versions(tenant, row.id)?;
+                let freshness = Freshness::of_current(store, tenant, &row, &newer)?;
                 return Ok(View { latest_id: row.id, freshness, row });
             };
             let chain = match chains.entry(row.key_digest) {

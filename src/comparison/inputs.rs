@@ -13,7 +13,7 @@ use super::error::NotInForce;
 use super::tariffs::TariffCache;
 use super::{ComparisonError, NaturalKey};
 use crate::engine::{self, ENGINE_VERSION, Options, PlanToBill, Question, VersionInForce};
-use crate::store::{PlanVersion, RecordedInputs, RecordedPlan, Store};
+use crate::store::{ComparisonRow, PlanVersion, RecordedCycle, RecordedInputs, RecordedPlan, Store};
 use crate::usage::{Channel, Reading, Series};
 use crate::words::{BillingPeriod, CustomerDocument, PlanId, PlanReference, TenantId};
 
@@ -46,7 +46,8 @@ pub(super) fn read(
         .ok_or_else(|| ComparisonError::NotFound { what: "customer", id: key.customer().to_string() })?;
     let plan_ids: Vec<&PlanId> = key.plans().iter().map(PlanReference::plan_id).unique().collect();
     let versions = store.plan_versions(key.tenant(), &plan_ids)?;
-    let plans = plans_to_bill(tariffs, key, &versions)?;
+    let references = key.plans().iter().map(|reference| (reference, u32::MAX));
+    let plans = plans_to_bill(tariffs, key.tenant(), key.period(), references, &versions)?;
     let calendar = Calendar::read(store, key.tenant(), &customer.document, key.period(), &plans)?;
     let usage = store.usage(key.tenant(), key.customer(), calendar.window.clone())?;
 
@@ -68,7 +69,7 @@ pub(super) fn read(
         customer_version: customer.version,
         blocks: usage.blocks,
         plans: recorded_plans(&question.plans, &versions),
-        cycle: customer.document.billing_cycle.clone(),
+        cycle: calendar.cycle,
         cuts: question.months.iter().skip(1).map(BillingPeriod::start).collect(),
         engine: ENGINE_VERSION,
         digest: digest(&question),
@@ -86,6 +87,8 @@ pub(super) struct Calendar {
     pub earlier_months: Vec<BillingPeriod>,
     /// Seconds since the epoch.
     pub window: Range<i64>,
+    /// The registered periods that were looked at.
+    pub cycle: Option<RecordedCycle>,
 }
 
 impl Calendar {
@@ -101,15 +104,35 @@ impl Calendar {
         plans: &[PlanToBill],
     ) -> Result<Self, ComparisonError> {
         let n_earlier = look_back_months(plans);
-        let cycle = match &customer.billing_cycle {
-            Some(cycle) => {
-                let reach = Days::new(u64::from(n_earlier) * MAX_MONTH_DAYS);
-                let first = period.start().checked_sub_days(reach).unwrap_or(NaiveDate::MIN);
-                store.cycle_periods(tenant, cycle, &(first..period.end()))?
-            }
+        let Some(cycle) = &customer.billing_cycle else {
+            return Ok(Self::cut(customer, period, n_earlier, &[]));
+        };
+        let reach = Days::new(u64::from(n_earlier) * MAX_MONTH_DAYS);
+        let days = period.start().checked_sub_days(reach).unwrap_or(NaiveDate::MIN)..period.end();
+        let registered = store.cycle_periods(tenant, cycle, &days)?;
+        let cycle = RecordedCycle { id: cycle.clone(), start: days.start, end: days.end, n_periods: registered.len() };
+        Ok(Self { cycle: Some(cycle), ..Self::cut(customer, period, n_earlier, &registered) })
+    }
+
+    /// The calendar that a row was made with; `None` when other periods have been registered since.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(super) fn recorded(
+        store: &dyn Store,
+        tenant: &TenantId,
+        customer: &CustomerDocument,
+        row: &ComparisonRow,
+        plans: &[PlanToBill],
+    ) -> Result<Option<Self>, ComparisonError> {
+        let registered = match &row.inputs.cycle {
+            Some(cycle) => match unchanged_cycle(store, tenant, cycle)? {
+                Some(registered) => registered,
+                None => return Ok(None),
+            },
             None => Vec::new(),
         };
-        Ok(Self::cut(customer, period, n_earlier, &cycle))
+        Ok(Some(Self::cut(customer, row.period, look_back_months(plans), &registered)))
     }
 
     fn cut(customer: &CustomerDocument, period: BillingPeriod, n_earlier: u32, cycle: &[BillingPeriod]) -> Self {
@@ -121,8 +144,22 @@ impl Calendar {
             months_registered: engine::is_registered(&period, cycle),
             earlier_months,
             window: start..end,
+            cycle: None,
         }
     }
+}
+
+/// The registered periods that a row recorded; `None` when there are others now.
+///
+/// # Errors
+/// The store's.
+pub(super) fn unchanged_cycle(
+    store: &dyn Store,
+    tenant: &TenantId,
+    cycle: &RecordedCycle,
+) -> Result<Option<Vec<BillingPeriod>>, ComparisonError> {
+    let registered = store.cycle_periods(tenant, &cycle.id, &(cycle.start..cycle.end))?;
+    Ok((registered.len() == cycle.n_periods).then_some(registered))
 }
 
 /// Billing months before the first one that any of the plans reads.
@@ -146,23 +183,32 @@ pub(super) fn used_attributes(
         .collect()
 }
 
-fn plans_to_bill(
+/// Plans with their versions in force on the days of a period.
+///
+/// * `references`: each with the highest version that counts.
+///
+/// # Errors
+/// [`ComparisonError::PlansNotFound`], [`ComparisonError::PlansNotInForce`].
+pub(super) fn plans_to_bill<'a>(
     tariffs: &TariffCache,
-    key: &NaturalKey,
+    tenant: &TenantId,
+    period: BillingPeriod,
+    references: impl Iterator<Item = (&'a PlanReference, u32)>,
     versions: &BTreeMap<PlanId, Vec<PlanVersion>>,
 ) -> Result<Vec<PlanToBill>, ComparisonError> {
     let mut unknown = Vec::new();
     let mut not_in_force = Vec::new();
-    let mut plans = Vec::with_capacity(key.plans().len());
-    for reference in key.plans() {
+    let mut plans = Vec::new();
+    for (reference, newest) in references {
         let all = versions.get(reference.plan_id()).map_or(&[][..], Vec::as_slice);
+        let all: Vec<&PlanVersion> = all.iter().filter(|version| version.version <= newest).collect();
         let chosen = match reference.pinned_version() {
             Some(number) => match all.iter().find(|version| version.version == number) {
-                Some(version) => vec![(version, key.period())],
+                Some(version) => vec![(*version, period)],
                 None => Vec::new(),
             },
             None if all.is_empty() => Vec::new(),
-            None => match versions_in_force(key.period(), all) {
+            None => match versions_in_force(period, &all) {
                 Ok(chosen) => chosen,
                 Err(days) => {
                     let pinnable = all.iter().map(|version| version.version).collect();
@@ -178,7 +224,7 @@ fn plans_to_bill(
         let versions = chosen
             .into_iter()
             .map(|(version, days)| {
-                let tariff = tariffs.compile(key.tenant(), version)?;
+                let tariff = tariffs.compile(tenant, version)?;
                 Ok(VersionInForce { version: version.version, days, tariff })
             })
             .collect::<Result<_, ComparisonError>>()?;
@@ -197,13 +243,14 @@ fn plans_to_bill(
 ///
 /// # Errors
 /// The stretches of days to which none applies.
-fn versions_in_force(
+fn versions_in_force<'a>(
     period: BillingPeriod,
-    versions: &[PlanVersion],
-) -> Result<Vec<(&PlanVersion, BillingPeriod)>, Vec<Range<NaiveDate>>> {
+    versions: &[&'a PlanVersion],
+) -> Result<Vec<(&'a PlanVersion, BillingPeriod)>, Vec<Range<NaiveDate>>> {
     let mut stretches: Vec<(Option<&PlanVersion>, Range<NaiveDate>)> = Vec::new();
     for day in period.start().iter_days().take_while(|day| *day < period.end()) {
-        let in_force = versions.iter().filter(|version| version.applies_on(day)).max_by_key(|version| version.version);
+        let in_force =
+            versions.iter().copied().filter(|version| version.applies_on(day)).max_by_key(|version| version.version);
         let next = day.succ_opt().expect("the period ends after this day");
         match stretches.last_mut() {
             Some((last, days)) if last.map(|v| v.version) == in_force.map(|v| v.version) => days.end = next,
@@ -378,7 +425,7 @@ mod tests {
 
     fn stretches(versions: &[PlanVersion]) -> Result<Vec<(u32, String)>, Vec<String>> {
         let june = BillingPeriod::from_year_or_month("2026-06").unwrap().unwrap();
-        versions_in_force(june, versions)
+        versions_in_force(june, &versions.iter().collect::<Vec<_>>())
             .map(|all| all.iter().map(|(v, days)| (v.version, format!("{}/{}", days.start(), days.end()))).collect())
             .map_err(|days| days.iter().map(|d| format!("{}/{}", d.start, d.end)).collect())
     }

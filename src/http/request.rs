@@ -260,10 +260,7 @@ mod tests {
     use crate::words::CustomerDocument;
 
     fn refused<T: DeserializeOwned>(body: &str) -> (Code, serde_json::Value) {
-        let problem = match parse_json::<T>(body.as_bytes()) {
-            Ok(_) => panic!("{body} is refused"),
-            Err(problem) => problem,
-        };
+        let Err(problem) = parse_json::<T>(body.as_bytes()) else { panic!("{body} is refused") };
         (problem.code(), problem.member("pointer"))
     }
 

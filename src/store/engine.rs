@@ -12,7 +12,7 @@ use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
 use super::queries::Queries;
 use super::types::{
-    ComparisonFilter, ComparisonRow, Customer, ImportOutcome, Inserted, NewComparison, NewPlanVersion,
+    BlockRevision, ComparisonFilter, ComparisonRow, Customer, ImportOutcome, Inserted, NewComparison, NewPlanVersion,
     NewerPlanVersion, PlanFilter, PlanVersion, Put, StoredComparison, StoredUsage, SupersedeCause, Superseded,
     UsageImport, UsageRevision,
 };
@@ -303,6 +303,16 @@ impl<E: Engine> Store for Database<E> {
         self.0.read(|c| usage::read(c, tenant, customer, &window))
     }
 
+    fn usage_at(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        window: Range<i64>,
+        blocks: &[BlockRevision],
+    ) -> Result<Option<StoredUsage>, StoreError> {
+        self.0.read(|c| usage::read_at(c, tenant, customer, &window, blocks))
+    }
+
     fn usage_revisions(
         &self,
         tenant: &TenantId,
@@ -376,6 +386,15 @@ impl<E: Engine> Store for Database<E> {
 
     fn newer_plan_versions(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerPlanVersion>, StoreError> {
         self.0.read(|c| comparisons::newer_plan_versions(c, tenant, id))
+    }
+
+    fn customer_document(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        version: i64,
+    ) -> Result<Option<CustomerDocument>, StoreError> {
+        self.0.read(|c| customers::document(c, tenant, customer, version))
     }
 
     fn customer_versions(

@@ -135,6 +135,16 @@ pub trait Store: Send + Sync + 'static {
     /// listed, whether or not they hold readings of it.
     fn usage(&self, tenant: &TenantId, customer: &CustomerId, window: Range<i64>) -> Result<StoredUsage, StoreError>;
 
+    /// The readings of a window as they were in exactly these blocks, which a comparison recorded; `None` when one of
+    /// them is no longer kept.
+    fn usage_at(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        window: Range<i64>,
+        blocks: &[BlockRevision],
+    ) -> Result<Option<StoredUsage>, StoreError>;
+
     /// The log of usage revisions above `after`, oldest first.
     fn usage_revisions(
         &self,
@@ -191,6 +201,14 @@ pub trait Store: Send + Sync + 'static {
     /// Plan versions numbered above the recorded ones that apply to a day of the comparison's period: what makes
     /// a current row stale by its tenant-wide inputs. Pinned references never appear.
     fn newer_plan_versions(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerPlanVersion>, StoreError>;
+
+    /// The document of one version of a customer.
+    fn customer_document(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        version: i64,
+    ) -> Result<Option<CustomerDocument>, StoreError>;
 
     /// Versions of a customer above `after`, oldest first: number and instant.
     fn customer_versions(

@@ -65,6 +65,7 @@ pub(super) trait Queries {
     fn update_customer(&mut self, record: &CustomerRecord) -> QueryResult<usize>;
     fn insert_customer_version(&mut self, record: &CustomerVersionRecord<'_>) -> QueryResult<usize>;
     fn customer_versions_after(&mut self, tenant: &str, id: &str, after: i64) -> QueryResult<Vec<(i64, i64)>>;
+    fn customer_version(&mut self, tenant: &str, id: &str, version: i64) -> QueryResult<Option<String>>;
 
     // ---- plans
     fn insert_plan(&mut self, tenant: &str, id: &str) -> QueryResult<usize>;
@@ -114,6 +115,14 @@ pub(super) trait Queries {
         customer: &str,
         channel: Option<&str>,
         months: (NaiveDate, NaiveDate),
+    ) -> QueryResult<Vec<BlockRecord>>;
+    /// Blocks of the months that one of these revisions wrote, replaced or not.
+    fn blocks_of_revisions(
+        &mut self,
+        tenant: &str,
+        customer: &str,
+        months: (NaiveDate, NaiveDate),
+        revisions: &[i64],
     ) -> QueryResult<Vec<BlockRecord>>;
     fn current_block_revisions(
         &mut self,
@@ -291,6 +300,14 @@ macro_rules! shared_queries {
 
         fn insert_customer_version(&mut self, record: &CustomerVersionRecord<'_>) -> QueryResult<usize> {
             diesel::insert_into(customer_versions::table).values(record).execute(self)
+        }
+
+        fn customer_version(&mut self, tenant: &str, id: &str, version: i64) -> QueryResult<Option<String>> {
+            customer_versions::table
+                .find((tenant, id, version))
+                .select(customer_versions::document)
+                .first(self)
+                .optional()
         }
 
         fn customer_versions_after(&mut self, tenant: &str, id: &str, after: i64) -> QueryResult<Vec<(i64, i64)>> {
@@ -479,6 +496,23 @@ macro_rules! shared_queries {
                 Some(channel) => query.filter(usage_blocks::channel.eq(channel)).load(self),
                 None => query.load(self),
             }
+        }
+
+        fn blocks_of_revisions(
+            &mut self,
+            tenant: &str,
+            customer: &str,
+            months: (NaiveDate, NaiveDate),
+            revisions: &[i64],
+        ) -> QueryResult<Vec<BlockRecord>> {
+            usage_blocks::table
+                .filter(usage_blocks::tenant_id.eq(tenant))
+                .filter(usage_blocks::customer_id.eq(customer))
+                .filter(usage_blocks::month.between(months.0, months.1))
+                .filter(usage_blocks::revision.eq_any(revisions))
+                .order((usage_blocks::channel, usage_blocks::month))
+                .select(BlockRecord::as_select())
+                .load(self)
         }
 
         fn current_block_revisions(

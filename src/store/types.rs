@@ -196,14 +196,28 @@ pub struct RecordedInputs {
     /// One entry a plan reference, sorted.
     pub plans: Vec<RecordedPlan>,
     /// The billing cycle whose registered periods made the cuts, if one did or could have.
-    pub cycle: Option<String>,
-    /// Inner bounds between the billing months.
+    pub cycle: Option<RecordedCycle>,
+    /// Inner bounds between the billing months: for people, the check compares `cycle`.
     pub cuts: Vec<NaiveDate>,
     /// Version of the engine.
     pub engine: i32,
     /// SHA-256 over contents: readings of the window, attributes used, documents, engine.
     #[serde(with = "hex::serde")]
     pub digest: [u8; 32],
+}
+
+/// The registered periods that were looked at. They are never changed nor removed, so their number says whether there
+/// are others now.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RecordedCycle {
+    /// The cycle.
+    pub id: String,
+    /// First day: that of the period, or of what its plans could look back on.
+    pub start: NaiveDate,
+    /// The day after the last.
+    pub end: NaiveDate,
+    /// Periods of the cycle that overlap these days.
+    pub n_periods: usize,
 }
 
 /// A plan reference and what it meant.

@@ -180,6 +180,26 @@ on_both_engines! {
         assert_eq!(n_readings(&read(db, "2026-05-01", "2026-07-01")), 61 * 24);
     }
 
+    fn readings_are_read_as_they_were_when_a_comparison_used_them(db: &Db) {
+        db.put_customer("c-1");
+        let at = |blocks: &[BlockRevision]| {
+            db.store.usage_at(&db.tenant, &customer("c-1"), midnight("2026-06-01")..midnight("2026-08-01"), blocks).unwrap()
+        };
+        db.import("c-1", hours("2026-06-01".."2026-08-01", 1_000));
+        let first = read(db, "2026-06-01", "2026-08-01");
+        current_over(db, "2026-06-01", "2026-07-01");
+        db.import("c-1", hours("2026-06-10".."2026-07-02", 2_000));
+        let second = read(db, "2026-06-01", "2026-08-01");
+        assert_ne!(first, second);
+        assert_eq!(at(&second.blocks), Some(second.clone()));
+        // July's first block was used by nobody and is gone.
+        assert_eq!(at(&first.blocks), None);
+        let june_of = |usage: &StoredUsage| usage.blocks[..1].to_vec();
+        assert_eq!(at(&june_of(&first)).unwrap().blocks, june_of(&first));
+        assert_ne!(at(&june_of(&first)).unwrap().readings, at(&june_of(&second)).unwrap().readings);
+        assert_eq!(at(&[]), Some(StoredUsage::default()));
+    }
+
     fn a_block_that_a_superseded_comparison_used_stays_too(db: &Db) {
         db.put_customer("c-1");
         db.import("c-1", hours("2026-06-01".."2026-07-01", 1_000));

@@ -23,6 +23,13 @@ on_both_engines! {
         assert!(head.created_at < head.updated_at);
     }
 
+    fn every_version_of_a_customer_can_be_read(db: &Db) {
+        db.put_customer("c-1");
+        db.store.put_customer(&db.tenant, &customer("c-1"), &document(Some("Ada")), db.now()).unwrap();
+        let read = |version| db.store.customer_document(&db.tenant, &customer("c-1"), version).unwrap();
+        assert_eq!((read(1), read(2), read(3)), (Some(document(None)), Some(document(Some("Ada"))), None));
+    }
+
     fn lists_are_ordered_bytewise_and_go_on_after_an_id(db: &Db) {
         for id in ["b", "a-1", "B", "a", "~", "a.1", "Z9", "a_1", "9"] {
             db.put_customer(id);

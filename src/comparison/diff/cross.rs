@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use chrono_tz::Tz;
+use itertools::Itertools as _;
 use rust_decimal::Decimal;
 use serde::Serialize;
 
 use super::{DayDifference, decimal};
-use crate::comparison::inputs::{Calendar, question_of};
+use crate::comparison::inputs::{Calendar, plans_to_bill, question_of};
 use crate::comparison::tariffs::TariffCache;
 use crate::comparison::{ComparisonError, Service};
 use crate::engine::{self, ComparisonResult as Bills, Options, PlanToBill, Question};
 use crate::store::{ComparisonRow, Store};
-use crate::usage::{Channel, Quality, Reading, Series};
-use crate::words::{CustomerDocument, TenantId};
+use crate::usage::{Channel, Reading, Series};
+use crate::words::{CustomerDocument, PlanId, PlanReference, TenantId};
 
 /// The parts of a difference; they add up to it exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -196,13 +197,60 @@ fn kwh(milliwatt_hours: i128) -> String {
 }
 
 /// What a row was made from; `None` when the store does not keep all of it any more.
-#[expect(clippy::unnecessary_wraps, reason = "the store does not keep old readings yet")]
 fn inputs_of(
     store: &dyn Store,
     tariffs: &TariffCache,
     tenant: &TenantId,
     row: &ComparisonRow,
 ) -> Result<Option<Inputs>, ComparisonError> {
-    let _ = (store, tariffs, tenant, row, Quality::Measured);
-    Ok(None)
+    let Some(customer) = store.customer_document(tenant, &row.customer_id, row.inputs.customer_version)? else {
+        return Ok(None);
+    };
+    let Some(usage) = store.usage_at(tenant, &row.customer_id, row.window.clone(), &row.inputs.blocks)? else {
+        return Ok(None);
+    };
+    let ids: Vec<&PlanId> = row.plan_references.iter().map(PlanReference::plan_id).unique().collect();
+    let versions = store.plan_versions(tenant, &ids)?;
+    let references = row.inputs.plans.iter().map(|plan| (&plan.reference, plan.newest_version));
+    let plans = plans_to_bill(tariffs, tenant, row.period, references, &versions)?;
+    let calendar = Calendar::recorded(store, tenant, &customer, row, &plans)?;
+    Ok(calendar.map(|calendar| Inputs { customer, calendar, readings: usage.readings, plans }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::Quality;
+
+    fn hours(values: &[i64]) -> BTreeMap<Channel, Series> {
+        let readings: Vec<Reading> = values
+            .iter()
+            .zip((0..).step_by(3600))
+            .map(|(value, start)| Reading { start, seconds: 3600, milliwatt_hours: *value, quality: Quality::Measured })
+            .collect();
+        [(Channel::import(), Series::from_sorted(&readings))].into()
+    }
+
+    #[test]
+    fn days_that_differ_are_local_days() {
+        // The epoch is 01:00 in London in 1970, which kept summer time all year: 23 hours of 1 January follow.
+        let mut values = vec![1_000_000; 25];
+        let before = hours(&values);
+        values[22] = 500_000;
+        values[23] = 3_000_000;
+        let london = chrono_tz::Europe::London;
+        let told: Vec<_> = day_differences(london, &before, &hours(&values))
+            .into_iter()
+            .map(|day| (day.date.to_string(), day.kwh_before, day.kwh_after, day.intervals))
+            .collect();
+        let day = |date: &str, before: &str, after: &str| (date.to_owned(), before.to_owned(), after.to_owned(), 1);
+        assert_eq!(told, [day("1970-01-01", "23", "22.5"), day("1970-01-02", "2", "4")]);
+        assert_eq!(day_differences(london, &before, &before), []);
+    }
+
+    #[test]
+    fn a_reading_that_is_gone_differs() {
+        let told = day_differences(chrono_tz::UTC, &hours(&[0, 0]), &hours(&[0]));
+        assert_eq!((told.len(), told[0].intervals, told[0].kwh_after.as_str()), (1, 1, "0"));
+    }
 }

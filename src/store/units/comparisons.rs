@@ -147,10 +147,8 @@ fn check_inputs<C: Queries>(
         return Ok(None);
     }
     if let Some(cycle) = &inputs.cycle {
-        let registered: Vec<BillingPeriod> =
-            super::periods::of_cycle(connection, &new.tenant_id, cycle, &(days.0..days.1))?;
-        let months = new.period.billing_months(&registered);
-        if !months.iter().skip(1).map(BillingPeriod::start).eq(inputs.cuts.iter().copied()) {
+        let registered = super::periods::of_cycle(connection, &new.tenant_id, &cycle.id, &(cycle.start..cycle.end))?;
+        if registered.len() != cycle.n_periods {
             return Ok(None);
         }
     }

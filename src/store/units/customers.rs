@@ -94,6 +94,17 @@ pub(crate) fn list<C: Queries>(
     connection.customers_after(tenant.as_str(), after, limit.into())?.into_iter().map(CustomerRecord::read).collect()
 }
 
+pub(crate) fn document<C: Queries>(
+    connection: &mut C,
+    tenant: &TenantId,
+    id: &CustomerId,
+    version: i64,
+) -> Result<Option<CustomerDocument>, UnitError> {
+    let text = connection.customer_version(tenant.as_str(), id.as_str(), version)?;
+    let read = |text: String| serde_json::from_str(&text).map_err(|error| UnitError::Corrupt(error.to_string()));
+    text.map(read).transpose()
+}
+
 pub(crate) fn versions<C: Queries>(
     connection: &mut C,
     tenant: &TenantId,

@@ -173,9 +173,35 @@ pub(crate) fn read<C: Queries>(
     window: &Range<i64>,
 ) -> Result<StoredUsage, UnitError> {
     let Some(months) = months_of(window)? else { return Ok(StoredUsage::default()) };
+    assemble(connection.current_blocks(tenant.as_str(), customer.as_str(), None, months)?, window)
+}
+
+pub(crate) fn read_at<C: Queries>(
+    connection: &mut C,
+    tenant: &TenantId,
+    customer: &CustomerId,
+    window: &Range<i64>,
+    blocks: &[BlockRevision],
+) -> Result<Option<StoredUsage>, UnitError> {
+    let Some(months) = months_of(window)? else { return Ok(Some(StoredUsage::default())) };
+    let mut revisions: Vec<i64> = blocks.iter().map(|block| block.revision).collect();
+    revisions.sort_unstable();
+    revisions.dedup();
+    let mut records = connection.blocks_of_revisions(tenant.as_str(), customer.as_str(), months, &revisions)?;
+    records.retain(|record| {
+        let is_this = |block: &BlockRevision| {
+            block.revision == record.revision && block.month == record.month && block.channel.as_str() == record.channel
+        };
+        blocks.iter().any(is_this)
+    });
+    if records.len() < blocks.len() { Ok(None) } else { assemble(records, window).map(Some) }
+}
+
+/// Blocks, sorted by channel and month, as readings of a window.
+fn assemble(records: Vec<BlockRecord>, window: &Range<i64>) -> Result<StoredUsage, UnitError> {
     let mut usage = StoredUsage::default();
     let mut readings = BTreeMap::<Channel, Vec<Reading>>::new();
-    for record in connection.current_blocks(tenant.as_str(), customer.as_str(), None, months)? {
+    for record in records {
         let revision = block_revision(&record.channel, record.month, record.revision)?;
         let month = decode(&record)?;
         readings.entry(revision.channel.clone()).or_default().extend_from_slice(starting_in(&month, window.clone()));
