@@ -432,7 +432,10 @@ impl Measure {
                 _ => name.clone(),
             },
             Self::Sum(parts) | Self::Times(parts) | Self::Max(parts) | Self::Min(parts) => {
-                parts.iter().map(of).find(|unit| !unit.is_empty()).unwrap_or_default()
+                let units: Vec<String> = parts.iter().map(of).filter(|unit| !unit.is_empty()).collect();
+                // Money among them makes it money: a floor a month less what was charged.
+                let money = units.iter().find(|unit| *unit == currency);
+                money.or(units.first()).cloned().unwrap_or_default()
             }
             Self::Divide(a, b) => match (of(a), of(b)) {
                 (unit, divisor) if divisor.is_empty() => unit,

@@ -1,4 +1,6 @@
 //! Bills we did not compute, and bills worked by hand.
 
+mod hand;
 mod pairs;
+mod properties;
 mod support;

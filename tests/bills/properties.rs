@@ -1,0 +1,164 @@
+//! What must hold of any readings and many plans.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+use samebill::engine::{ComparisonResult, Options, PlanToBill, Question, VersionInForce, compare, instants};
+use samebill::tariff::Tariff;
+use samebill::usage::{Channel, Quality, Reading, Series};
+
+use crate::support::{period, question};
+
+const ZONE: chrono_tz::Tz = chrono_tz::Tz::America__Chicago;
+
+const FLAT: &str = r#"{"name": "flat", "currency": "USD", "charges": [
+    {"id": "service", "kind": "fixed", "price": "0.4321", "per": "day"},
+    {"id": "energy", "kind": "energy", "price": "0.12345"}]}"#;
+
+const TIERED: &str = r#"{"name": "tiered", "currency": "USD",
+    "schedules": {"tou": {"periods": [{"period": "on", "days": "weekdays", "hours": ["15:00-20:00"]},
+        {"period": "night", "hours": ["22:00-05:00"]}, {"period": "off"}]}},
+    "charges": [
+    {"id": "service", "kind": "fixed", "price": "11.5"},
+    {"id": "energy", "kind": "energy", "schedule": "tou", "steps": {
+        "on": [{"to": "70", "price": "0.31"}, {"price": "0.43"}],
+        "night": [{"to": "150", "price": "0.07"}, {"price": "0.08"}],
+        "off": [{"to": "100", "price": "0.11"}, {"to": "400", "price": "0.13"}, {"price": "0.17"}]}},
+    {"id": "daily", "kind": "adder", "resets": "day", "steps": [{"to": "5.5", "price": "0.001"}, {"price": "0.002"}]},
+    {"id": "demand", "kind": "demand", "schedule": "tou", "prices": {"on": "3.21", "off": "1"}},
+    {"id": "minimum", "kind": "minimum", "floor": "40", "of": ["energy"]},
+    {"id": "tax", "kind": "tax", "percent": "6.25"}],
+    "rounding": ROUNDING}"#;
+
+/// Roundings of lines and totals, of every mode.
+const ROUNDINGS: [&str; 7] = [
+    r#"{}"#,
+    r#"{"lines": "0.01"}"#,
+    r#"{"lines": {"to": "0.05", "mode": "up"}, "total": {"to": "1", "mode": "down"}}"#,
+    r#"{"lines": {"to": "0.1", "mode": "half_even"}, "total": "none"}"#,
+    r#"{"total": "none"}"#,
+    r#"{"total": {"to": "0.05", "mode": "half_even"}}"#,
+    r#"{"lines": "none", "total": {"to": "10", "mode": "up"}}"#,
+];
+
+fn tiered(rounding: usize) -> String {
+    TIERED.replace("ROUNDING", ROUNDINGS[rounding % ROUNDINGS.len()])
+}
+
+fn plan(reference: &str, document: &str) -> PlanToBill {
+    let days = period("2026-10-15", "2026-12-03");
+    let tariff = Arc::new(Tariff::from_json(document).unwrap());
+    PlanToBill { reference: reference.parse().unwrap(), versions: vec![VersionInForce { version: 1, days, tariff }] }
+}
+
+/// Hourly readings over a clock change, from a few values in turn.
+fn hourly(kwh: &[i64]) -> Vec<Reading> {
+    let starts = instants(ZONE, &period("2026-10-15", "2026-12-03")).step_by(3600);
+    starts
+        .zip(kwh.iter().cycle())
+        .map(|(start, value)| Reading { start, seconds: 3600, milliwatt_hours: *value, quality: Quality::Measured })
+        .collect()
+}
+
+fn ask(readings: &[Reading], plans: Vec<PlanToBill>) -> Question {
+    let days = period("2026-10-15", "2026-12-03");
+    let readings = BTreeMap::from([(Channel::import(), Series::from_sorted(readings))]);
+    let mut question = question(Tariff::from_json(FLAT).unwrap(), ZONE, days, readings, Options::default());
+    question.plans = plans;
+    question
+}
+
+fn bill(readings: &[Reading], document: &str) -> ComparisonResult {
+    compare(&ask(readings, vec![plan("plan", document)])).unwrap()
+}
+
+fn decimal(text: &str) -> Decimal {
+    Decimal::from_str_exact(text).unwrap()
+}
+
+fn total(result: &ComparisonResult) -> Decimal {
+    decimal(&result.plans[0].total)
+}
+
+fn energy_amounts(result: &ComparisonResult) -> Vec<String> {
+    let lines = result.plans[0].periods.iter().flat_map(|month| &month.line_items);
+    lines.filter(|line| line.kind == "energy").map(|line| format!("{} {}", line.quantity, line.amount)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_lines_add_up_to_the_total(kwh in prop::collection::vec(0i64..9_000_000, 1..60), rounding in 0usize..7) {
+        let result = bill(&hourly(&kwh), &tiered(rounding));
+        let bill = &result.plans[0];
+        let mut sum = Decimal::ZERO;
+        for month in &bill.periods {
+            let lines: Decimal = month.line_items.iter().map(|line| decimal(&line.amount)).sum();
+            prop_assert_eq!(lines, decimal(&month.total));
+            sum += lines;
+        }
+        prop_assert_eq!(sum, decimal(&bill.total));
+        let subtotals: Decimal = bill.subtotals.values().map(|amount| decimal(amount)).sum();
+        prop_assert_eq!(subtotals, sum);
+    }
+
+    #[test]
+    fn splitting_readings_evenly_leaves_energy_charges_unchanged(kwh in prop::collection::vec(0i64..2_000_000, 1..60)) {
+        let whole: Vec<Reading> = hourly(&kwh.iter().map(|e| e * 4).collect::<Vec<_>>());
+        let split: Vec<Reading> = whole
+            .iter()
+            .flat_map(|r| (0..4).map(|i| Reading {
+                start: r.start + i * 900, seconds: 900, milliwatt_hours: r.milliwatt_hours / 4, ..*r
+            }))
+            .collect();
+        let (whole, split) = (bill(&whole, &tiered(0)), bill(&split, &tiered(0)));
+        prop_assert_eq!(energy_amounts(&whole), energy_amounts(&split));
+        prop_assert_eq!(total(&whole), total(&split));
+    }
+
+    #[test]
+    fn more_import_never_costs_less(kwh in prop::collection::vec(0i64..5_000_000, 1..60), more in 0usize..60, by in 0i64..5_000_000) {
+        let mut larger = kwh.clone();
+        larger[more % kwh.len()] += by;
+        prop_assert!(total(&bill(&hourly(&kwh), &tiered(0))) <= total(&bill(&hourly(&larger), &tiered(0))));
+    }
+
+    #[test]
+    fn a_plan_costs_the_same_beside_others_on_any_number_of_threads(kwh in prop::collection::vec(0i64..5_000_000, 1..60)) {
+        let readings = hourly(&kwh);
+        let alone = bill(&readings, &tiered(1));
+        let plans: Vec<PlanToBill> = (0..9)
+            .map(|i| plan(&format!("p{i}"), &if i % 2 == 0 { tiered(i) } else { FLAT.to_owned() }))
+            .chain([plan("plan", &tiered(1))])
+            .collect();
+        let ask = ask(&readings, plans);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| compare(&ask).unwrap())
+        };
+        let (one, four) = (on(1), on(4));
+        prop_assert_eq!(&one, &four);
+        let beside = one.plans.iter().find(|p| p.plan_id == "plan").unwrap();
+        prop_assert_eq!(&beside.periods, &alone.plans[0].periods);
+    }
+
+    #[test]
+    fn two_parts_of_a_period_cost_what_the_whole_costs(kwh in prop::collection::vec(0i64..5_000_000, 1..60), cut in 1i64..48) {
+        // A plan without memory of the month: prices per kWh and per day, unrounded.
+        let document = FLAT.replace("\"charges\"", "\"rounding\": {\"total\": \"none\"}, \"charges\"");
+        let readings = hourly(&kwh);
+        let whole = ask(&readings, vec![plan("plan", &document)]);
+        let middle = whole.period.start() + chrono::Duration::days(cut);
+        let part = |start: chrono::NaiveDate, end: chrono::NaiveDate| {
+            let days = period(&start.to_string(), &end.to_string());
+            let mut part = question(Tariff::from_json(&document).unwrap(), ZONE, days, whole.readings.clone(), Options::default());
+            part.plans[0].versions[0].days = days;
+            total(&compare(&part).unwrap())
+        };
+        let sum = part(whole.period.start(), middle) + part(middle, whole.period.end());
+        prop_assert_eq!(total(&compare(&whole).unwrap()), sum);
+    }
+}
