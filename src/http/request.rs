@@ -213,8 +213,9 @@ where
 
 /// A part of the path, its percent signs decoded.
 pub(super) fn path_part(request: &HttpRequest, name: &str) -> String {
-    let parts: std::collections::HashMap<String, String> = request.match_info().load().unwrap_or_default();
-    parts.get(name).cloned().unwrap_or_default()
+    let decoded: Vec<String> = request.match_info().load().unwrap_or_default();
+    let parts = request.match_info().iter().map(|(name, _)| name).zip(decoded);
+    parts.into_iter().find(|(part, _)| *part == name).map(|(_, text)| text).unwrap_or_default()
 }
 
 /// What `If-Match` and `If-None-Match` ask for.
