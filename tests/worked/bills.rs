@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rust_decimal::{Decimal, RoundingStrategy};
-use samebill::engine::{self, EngineError, LineItem, Options, PlanBill, PlanToBill, Question, VersionInForce};
+use samebill::engine::{
+    self, EngineError, LineItem, Options, PlanBill, PlanFault, PlanToBill, Question, VersionInForce,
+};
 use samebill::tariff::Tariff;
 
 use super::case::{Bill, Case, Published, PublishedStep, Selector, Step};
@@ -18,7 +20,7 @@ pub(crate) enum Outcome {
     /// Lines or totals that differ.
     Wrong(Vec<String>),
     /// The plan or the question is refused: every fault.
-    Refused(String),
+    Refused(Vec<String>),
 }
 
 /// Bills every bill of a case.
@@ -29,8 +31,7 @@ pub(crate) fn outcome(worked: &Worked, published_folder: &Path) -> Outcome {
     let tariff = match Tariff::from_json(&super::text_of(&plan_file)) {
         Ok(tariff) => Arc::new(tariff),
         Err(faults) => {
-            let faults: Vec<String> = faults.0.iter().map(|f| format!("{} {f}", f.code)).collect();
-            return Outcome::Refused(faults.join("; "));
+            return Outcome::Refused(faults.0.iter().map(|f| format!("{} {f}", f.code)).collect());
         }
     };
     for bill in &worked.case.bills {
@@ -41,11 +42,10 @@ pub(crate) fn outcome(worked: &Worked, published_folder: &Path) -> Outcome {
                 differences.extend(found.into_iter().map(|difference| format!("{} {difference}", bill.name)));
             }
             Err(EngineError::PlansNotBillable(faults)) => {
-                let faults: Vec<String> =
-                    faults.iter().map(|f| format!("{} {}: {}", f.code, f.pointer, f.message)).collect();
-                return Outcome::Refused(faults.join("; "));
+                let fault = |f: &PlanFault| format!("{} {}: {}", f.code, f.pointer, f.message);
+                return Outcome::Refused(faults.iter().map(fault).collect());
             }
-            Err(error) => return Outcome::Refused(error.to_string()),
+            Err(error) => return Outcome::Refused(vec![error.to_string()]),
         }
     }
     for (n, step) in worked.published.steps.iter().enumerate() {

@@ -37,19 +37,25 @@ fn every_line_and_total_is_the_published_one() {
     let Some(folder) = published_folder() else { return };
     let mut failures = Vec::new();
     let mut n_right = 0;
-    for worked in every_case(&folder) {
+    let cases = every_case(&folder);
+    for worked in &cases {
         let open = OPEN.iter().find(|(name, _)| *name == worked.name);
-        match (bills::outcome(&worked, &folder), open) {
+        match (bills::outcome(worked, &folder), open) {
             (Outcome::Right, None) => n_right += 1,
             (Outcome::Right, Some(_)) => failures.push(format!("{}: is billed now, take it off the list", worked.name)),
-            (Outcome::Refused(why), Some((_, words))) if why.contains(words) => {
+            (Outcome::Refused(faults), Some((_, words))) if waits_for(&faults, words) => {
                 eprintln!("OPEN: {}: {words}", worked.name);
             }
-            (Outcome::Refused(why), _) => failures.push(format!("{}: refused: {why}", worked.name)),
+            (Outcome::Refused(faults), _) => {
+                failures.push(format!("{}: refused: {}", worked.name, faults.join("\n    ")));
+            }
             (Outcome::Wrong(differences), _) => {
                 failures.push(format!("{}: {}", worked.name, differences.join("\n    ")));
             }
         }
+    }
+    for (name, words) in OPEN.iter().filter(|(name, _)| !cases.iter().any(|worked| worked.name == *name)) {
+        failures.push(format!("{name} ({words}): no such case is published, take it off the list"));
     }
     assert!(failures.is_empty(), "{n_right} bills as published, and\n{}", failures.join("\n"));
 }
@@ -77,6 +83,11 @@ fn the_readings_of_every_case_have_the_published_totals() {
             }
         }
     }
+}
+
+/// Whether every fault is a feature that is to come, the listed one among them.
+fn waits_for(faults: &[String], words: &str) -> bool {
+    faults.iter().all(|fault| fault.starts_with("not_supported_yet ")) && faults.iter().any(|f| f.contains(words))
 }
 
 /// The folder of the published bills; absent, the test says so, and fails in CI.
