@@ -166,21 +166,25 @@ impl Problem {
         self.cause.as_deref()
     }
 
+    /// The problem document, without what belongs to one request: offline commands refuse with the same one.
+    pub fn document(&self) -> Map<String, Value> {
+        let mut document = Map::new();
+        document.insert("type".to_owned(), json!(format!("urn:samebill:problem:{}", self.code.as_str())));
+        document.insert("title".to_owned(), json!(self.code.title()));
+        document.insert("status".to_owned(), json!(self.code.status()));
+        document.insert("detail".to_owned(), json!(self.detail));
+        document.insert("code".to_owned(), json!(self.code.as_str()));
+        document.insert("retryable".to_owned(), json!(self.code.is_retryable()));
+        document.extend(self.members.clone());
+        document
+    }
+
     /// The response, with the id and the path of the request.
     pub fn respond(&self, request_id: &str, path: &str) -> HttpResponse {
-        let mut document = json!({
-            "type": format!("urn:samebill:problem:{}", self.code.as_str()),
-            "title": self.code.title(),
-            "status": self.code.status(),
-            "detail": self.detail,
-            "instance": path,
-            "code": self.code.as_str(),
-            "retryable": self.code.is_retryable(),
-            "request_id": request_id,
-        });
-        if let Some(document) = document.as_object_mut() {
-            document.extend(self.members.clone());
-        }
+        let mut document = self.document();
+        document.insert("instance".to_owned(), json!(path));
+        document.insert("request_id".to_owned(), json!(request_id));
+        let document = Value::Object(document);
         let mut response = HttpResponse::build(self.status_code());
         response.insert_header((header::CONTENT_TYPE, "application/problem+json"));
         response.insert_header((header::CACHE_CONTROL, "no-store"));
