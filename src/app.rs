@@ -83,6 +83,15 @@ impl RunningServer {
         &self.service
     }
 
+    /// Stays up until SIGTERM or Ctrl-C, then finishes what was accepted and stops.
+    ///
+    /// # Errors
+    /// When the server ended by an error.
+    pub fn wait(self) -> io::Result<()> {
+        actix_web::rt::System::new().block_on(asked_to_stop());
+        self.stop()
+    }
+
     /// Finishes what was accepted and stops.
     ///
     /// # Errors
