@@ -373,3 +373,24 @@ pub(super) fn instant(seconds: i64) -> String {
     chrono::DateTime::from_timestamp(seconds, 0)
         .map_or_else(|| seconds.to_string(), |t| t.to_rfc3339_opts(chrono::SecondsFormat::Secs, true))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_takes_no_more_room_than_its_reading() {
+        assert_eq!((size_of::<Row>(), size_of::<Reading>()), (24, 24));
+    }
+
+    #[test]
+    fn a_fall_of_the_local_clock_tells_the_second_showing() {
+        let at = |minutes: i64| NaiveDateTime::default() + chrono::TimeDelta::minutes(minutes);
+        let passes_of = |minutes: &[i64]| passes(&minutes.iter().map(|m| at(*m)).collect::<Vec<_>>());
+        assert_eq!(passes_of(&[60, 90, 60, 90]), Some(vec![false, false, true, true]));
+        assert_eq!(passes_of(&[90, 60, 90]), Some(vec![false, true, true]), "the first 60 is a gap");
+        assert_eq!(passes_of(&[60, 60, 90, 90]), Some(vec![false, true, false, true]), "side by side");
+        assert_eq!(passes_of(&[60, 90]), Some(vec![false, false]), "one copy");
+        assert_eq!(passes_of(&[60, 60, 60]), None);
+    }
+}

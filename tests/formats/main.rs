@@ -3,6 +3,7 @@
 mod clock_changes;
 mod csv_files;
 mod json_files;
+mod robust;
 
 use std::path::PathBuf;
 
