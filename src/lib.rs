@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod cli;
 pub mod comparison;
 pub mod config;
 pub mod engine;

@@ -1,3 +1,5 @@
 //! Parses the command line and hands over.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    samebill::cli::main()
+}

@@ -1,0 +1,362 @@
+//! `samebill import …`: customers, plans, readings and billing periods into the service.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use chrono::NaiveDate;
+use chrono_tz::Tz;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::client::{Reply, Target, escape, query};
+use super::{CliError, Format, Report, Sheet};
+use crate::words::{CustomerId, PeriodId, PlanId};
+
+/// Put a customer, a plan, readings or a billing period into the service
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Import {
+    Customer(ImportCustomer),
+    Plan(ImportPlan),
+    Usage(ImportUsage),
+    Period(ImportPeriod),
+}
+
+/// Put a customer: its time zone, meter points and attributes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  samebill import customer --id c-1 --time-zone America/Phoenix
+  samebill import customer customer.json --id c-1")]
+pub(super) struct ImportCustomer {
+    /// The customer's document (JSON), instead of flags
+    #[arg(value_name = "FILE", conflicts_with_all = ["time_zone", "name", "billing_cycle", "attributes"])]
+    file: Option<PathBuf>,
+    /// The customer's id [default: the file's name without extension]
+    #[arg(long, required_unless_present = "file")]
+    id: Option<CustomerId>,
+    /// IANA name of the time zone
+    #[arg(long, value_name = "ZONE", required_unless_present = "file")]
+    time_zone: Option<Tz>,
+    /// A name, for people
+    #[arg(long)]
+    name: Option<String>,
+    /// The billing cycle whose registered periods cut the billing months
+    #[arg(long, value_name = "CYCLE")]
+    billing_cycle: Option<String>,
+    /// What a tariff can ask for: NAME=NUMBER, NAME=true, NAME=false
+    #[arg(long = "attribute", value_name = "NAME=VALUE")]
+    attributes: Vec<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Put a plan: a changed document makes a new version, the same one none
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  samebill import plan flat.json
+  samebill import plan urdb.json --id pge-e-tou-c --in-force-from 2026-01-01")]
+pub(super) struct ImportPlan {
+    /// Our plan document or a URDB tariff, told apart by content
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The plan's id [default: the file's name without extension]
+    #[arg(long)]
+    id: Option<PlanId>,
+    /// First day on which this version applies [default: always]
+    #[arg(long, value_name = "DATE")]
+    in_force_from: Option<NaiveDate>,
+    /// The day after the last on which it applies [default: open]
+    #[arg(long, value_name = "DATE")]
+    in_force_to: Option<NaiveDate>,
+    /// Take a foreign tariff although parts of it cannot be billed, and list them on every bill
+    #[arg(long)]
+    allow_unbilled: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Import readings of a customer from a file
+///
+/// All of the file or nothing. The same file again changes nothing; a reading that differs from the stored one is a
+/// correction and marks the comparisons it touches stale.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  samebill import usage june.csv --customer c-1
+  samebill import usage local-times.csv --customer c-1 --time-zone Europe/London --on-conflict refuse")]
+pub(super) struct ImportUsage {
+    /// CSV (start,kwh or start,import_kwh,export_kwh) or JSON readings
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Whose readings
+    #[arg(long, value_name = "ID")]
+    customer: CustomerId,
+    /// What local times without an offset are in
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<Tz>,
+    /// What becomes of a reading that differs from the stored one [default: replace, unless its quality is worse]
+    #[arg(long, value_enum, value_name = "RULE")]
+    on_conflict: Option<OnConflictFlag>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// What becomes of a reading that differs from the stored one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum OnConflictFlag {
+    /// The new one replaces it, whatever its quality
+    Replace,
+    /// The stored one stays
+    Keep,
+    /// The import is refused
+    Refuse,
+}
+
+/// Register a billing period; it never changes once registered
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  samebill import period --id north-2026-06 --start 2026-06-14 --end 2026-07-14 --cycle north")]
+pub(super) struct ImportPeriod {
+    /// The period's id; not one that reads like a year or a month
+    #[arg(long)]
+    id: PeriodId,
+    /// First day
+    #[arg(long, value_name = "DATE")]
+    start: NaiveDate,
+    /// The day after the last
+    #[arg(long, value_name = "DATE")]
+    end: NaiveDate,
+    /// The billing cycle it is part of
+    #[arg(long)]
+    cycle: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Import {
+    /// Sends it and prints the answer.
+    pub(super) fn run(self, format: Format) -> Result<(), CliError> {
+        match self {
+            Self::Customer(command) => command.run(format),
+            Self::Plan(command) => command.run(format),
+            Self::Usage(command) => command.run(format),
+            Self::Period(command) => command.run(format),
+        }
+    }
+}
+
+impl ImportCustomer {
+    fn run(self, format: Format) -> Result<(), CliError> {
+        let id = match (&self.id, &self.file) {
+            (Some(id), _) => id.to_string(),
+            (None, Some(file)) => stem(file),
+            (None, None) => return Err(CliError::Usage("--id is needed".to_owned())),
+        };
+        let document = match &self.file {
+            Some(file) => std::fs::read_to_string(file).map_err(|e| CliError::unreadable(file, &e))?,
+            None => self.document()?.to_string(),
+        };
+        let reply =
+            self.target.client()?.put(&format!("/v1/customers/{}", escape(&id)), "application/json", &document)?;
+        report_put(&reply, "customer", &id)?.print(format)
+    }
+
+    fn document(&self) -> Result<Value, CliError> {
+        let mut document = json!({"time_zone": self.time_zone});
+        if let Some(name) = &self.name {
+            document["name"] = json!(name);
+        }
+        if let Some(cycle) = &self.billing_cycle {
+            document["billing_cycle"] = json!(cycle);
+        }
+        for attribute in &self.attributes {
+            let (name, value) = attribute
+                .split_once('=')
+                .ok_or_else(|| CliError::Usage(format!("--attribute {attribute}: write NAME=VALUE")))?;
+            document["attributes"][name] = match value {
+                "true" => json!(true),
+                "false" => json!(false),
+                number => json!(number),
+            };
+        }
+        Ok(document)
+    }
+}
+
+impl ImportPlan {
+    fn run(self, format: Format) -> Result<(), CliError> {
+        let id = self.id.clone().map_or_else(|| id_of_file(&self.file), Ok)?;
+        let text = std::fs::read_to_string(&self.file).map_err(|e| CliError::unreadable(&self.file, &e))?;
+        let (from, to) = (self.in_force_from.map(|d| d.to_string()), self.in_force_to.map(|d| d.to_string()));
+        let parameters = query(&[
+            ("in_force_from", from.as_deref()),
+            ("in_force_to", to.as_deref()),
+            ("allow_unbilled", self.allow_unbilled.then_some("true")),
+        ]);
+        let path = format!("/v1/plans/{}{parameters}", escape(id.as_str()));
+        let reply = self.target.client()?.put(&path, plan_format(&text).media_type(), &text)?;
+        report_put(&reply, "plan", id.as_str())?.print(format)
+    }
+}
+
+impl ImportUsage {
+    fn run(self, format: Format) -> Result<(), CliError> {
+        let unreadable = |e: std::io::Error| CliError::unreadable(&self.file, &e);
+        let n_bytes = std::fs::metadata(&self.file).map_err(unreadable)?.len();
+        let mut head = Vec::new();
+        File::open(&self.file).and_then(|file| file.take(4096).read_to_end(&mut head)).map_err(unreadable)?;
+        let zone = self.time_zone.map(|zone| zone.to_string());
+        let name = self.file.file_name().map(|name| name.to_string_lossy());
+        let parameters = query(&[
+            ("time_zone", zone.as_deref()),
+            ("on_conflict", self.on_conflict.map(OnConflictFlag::as_str)),
+            ("file_name", name.as_deref()),
+        ]);
+        let path = format!("/v1/customers/{}/usage{parameters}", escape(self.customer.as_str()));
+        let progress = progress_bar(n_bytes);
+        let outcome = self.target.client()?.upload(&path, usage_media_type(&head), || {
+            progress.set_position(0);
+            Ok(progress.wrap_read(File::open(&self.file)?))
+        });
+        progress.finish_and_clear();
+        report_usage(&outcome?)?.print(format)
+    }
+}
+
+impl OnConflictFlag {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Replace => "replace",
+            Self::Keep => "keep",
+            Self::Refuse => "refuse",
+        }
+    }
+}
+
+impl ImportPeriod {
+    fn run(self, format: Format) -> Result<(), CliError> {
+        let mut document = json!({"start": self.start, "end": self.end});
+        if let Some(cycle) = &self.cycle {
+            document["cycle"] = json!(cycle);
+        }
+        let path = format!("/v1/billing-periods/{}", escape(self.id.as_str()));
+        let reply = self.target.client()?.put(&path, "application/json", &document.to_string())?;
+        report_put(&reply, "billing period", self.id.as_str())?.print(format)
+    }
+}
+
+/// What a file of a plan holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlanFormat {
+    /// Our plan document.
+    Own,
+    /// The OpenEI Utility Rate Database.
+    Urdb,
+}
+
+impl PlanFormat {
+    /// How it is sent.
+    pub(super) fn media_type(self) -> &'static str {
+        match self {
+            Self::Own => "application/json",
+            Self::Urdb => "application/vnd.urdb+json",
+        }
+    }
+}
+
+/// Tells a URDB tariff from our document by content: ours has `charges`, which URDB does not know. What is neither
+/// is read as ours, whose refusal then says what is wrong.
+pub(super) fn plan_format(text: &str) -> PlanFormat {
+    const URDB_MEMBERS: [&str; 6] = [
+        "energyratestructure",
+        "utility",
+        "label",
+        "demandratestructure",
+        "flatdemandstructure",
+        "fixedchargefirstmeter",
+    ];
+    match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(members)) if members.contains_key("charges") => PlanFormat::Own,
+        Ok(Value::Object(members)) if members.get("items").is_some_and(Value::is_array) => PlanFormat::Urdb,
+        Ok(Value::Object(members)) if URDB_MEMBERS.iter().any(|name| members.contains_key(*name)) => PlanFormat::Urdb,
+        _ => PlanFormat::Own,
+    }
+}
+
+/// The plan id that a file's name gives.
+pub(super) fn id_of_file(path: &Path) -> Result<PlanId, CliError> {
+    let stem = stem(path);
+    stem.parse()
+        .map_err(|e| CliError::Usage(format!("the file's name gives no id ({e}): say one for {}", path.display())))
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// How a file of readings that begins like this is sent.
+fn usage_media_type(head: &[u8]) -> &'static str {
+    let body = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    match crate::usage::detect(body).map(crate::usage::UsageReader::format) {
+        Some("csv") => "text/csv",
+        Some("json") => "application/json",
+        _ => "application/octet-stream",
+    }
+}
+
+/// Drawn on stderr, and only where that is a terminal.
+fn progress_bar(n_bytes: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {msg}")
+        .expect("the template is written in this file");
+    ProgressBar::new(n_bytes).with_style(style).with_message("sending")
+}
+
+fn report_put(reply: &Reply, what: &str, id: &str) -> Result<Report, CliError> {
+    let json = reply.json()?;
+    let version = json["version"].as_u64().map(|version| version.to_string());
+    let text = match (&version, reply.status) {
+        (Some(version), 201) => format!("{what} {id} stored, version {version}"),
+        (Some(version), _) => format!("{what} {id} stands at version {version}"),
+        (None, 201) => format!("{what} {id} stored"),
+        (None, _) => format!("{what} {id} was there already"),
+    };
+    let mut sheet = Sheet::new(["id", "version"]);
+    sheet.row([id, version.as_deref().unwrap_or("")]);
+    Ok(Report { json: reply.body.clone(), text, sheet })
+}
+
+fn report_usage(reply: &Reply) -> Result<Report, CliError> {
+    let json = reply.json()?;
+    let number = |member: &str| json[member].as_u64().unwrap_or(0).to_string();
+    let n_stale = json["stale_comparison_ids"].as_array().map_or(0, Vec::len);
+    let mut sheet = Sheet::new([
+        "added",
+        "replaced",
+        "kept",
+        "unchanged",
+        "exact repeats",
+        "revision before",
+        "revision after",
+        "made stale",
+    ]);
+    let before = number("revision_before");
+    let after = number("revision_after");
+    sheet.row([
+        number("added"),
+        number("replaced"),
+        number("kept"),
+        number("unchanged"),
+        number("exact_repeats"),
+        before.clone(),
+        after.clone(),
+        n_stale.to_string(),
+    ]);
+    let mut text = format!("{}\n", sheet.table());
+    if before == after {
+        text.push_str("nothing changed: these readings were there already\n");
+    }
+    for warning in json["warnings"].as_array().into_iter().flatten() {
+        let _ = writeln!(text, "note: {}", warning["detail"].as_str().unwrap_or(""));
+    }
+    Ok(Report { json: reply.body.clone(), text, sheet })
+}

@@ -1,0 +1,8 @@
+//! The built binary, as a user runs it: exit codes, output, and that it gives the service's answers.
+
+mod bill;
+mod demo;
+mod help;
+mod migrate;
+mod service;
+mod support;
