@@ -28,7 +28,8 @@ use crate::words::{
 pub(super) enum UnitError {
     /// The unit's own refusal: the database is well.
     Refused(StoreError),
-    /// The lock on a head was not given in time.
+    /// A statement failed that may have to wait for another transaction: a lock on a head, or a head being made. If
+    /// its connection is alive, the wait was too long.
     HeadHeld(DieselError),
     /// A statement failed.
     Database(DieselError),

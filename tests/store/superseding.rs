@@ -162,11 +162,10 @@ on_both_engines! {
                     })
                 })
                 .collect();
-            for writer in writers {
-                writer.join().unwrap();
-            }
+            let written: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             is_over.store(true, Ordering::Relaxed);
             reader.join().unwrap();
+            assert!(written.iter().all(Result::is_ok));
         });
         let chain = db.store.chain(&db.tenant, &old.key_digest).unwrap();
         assert_eq!(chain.iter().filter(|row| row.superseded.is_none()).count(), 1);

@@ -26,7 +26,7 @@ pub(crate) fn put<C: Queries>(
     };
     let stored = match lock_head(connection, tenant, id)? {
         Some(stored) => stored,
-        None if connection.insert_customer(&first)? == 1 => {
+        None if connection.insert_customer(&first).map_err(UnitError::HeadHeld)? == 1 => {
             insert_version(connection, &first)?;
             return Ok(Put::Created(first.read()?));
         }

@@ -19,7 +19,7 @@ pub(crate) fn register<C: Queries>(
 ) -> Result<Put<RegisteredPeriod>, UnitError> {
     if let Some(cycle) = &period.cycle {
         // Held, so that two periods that overlap are not registered side by side.
-        connection.insert_cycle(tenant.as_str(), cycle)?;
+        connection.insert_cycle(tenant.as_str(), cycle).map_err(UnitError::HeadHeld)?;
         connection.lock_cycle(tenant.as_str(), cycle).map_err(UnitError::HeadHeld)?;
     }
     if let Some(stored) = connection.period(tenant.as_str(), period.id.as_str())? {
@@ -43,7 +43,7 @@ pub(crate) fn register<C: Queries>(
         cycle: period.cycle.clone(),
         created_at: now.as_micros(),
     };
-    if connection.insert_period(&record)? == 1 {
+    if connection.insert_period(&record).map_err(UnitError::HeadHeld)? == 1 {
         return Ok(Put::Created(period.clone()));
     }
     let stored = connection.period(tenant.as_str(), period.id.as_str())?.ok_or(diesel::NotFound)?;
@@ -67,7 +67,7 @@ pub(crate) fn register_landed<C: Queries>(
     now: Timestamp,
 ) -> Result<bool, UnitError> {
     if let Some(cycle) = &period.cycle {
-        connection.insert_cycle(tenant.as_str(), cycle)?;
+        connection.insert_cycle(tenant.as_str(), cycle).map_err(UnitError::HeadHeld)?;
         connection.lock_cycle(tenant.as_str(), cycle).map_err(UnitError::HeadHeld)?;
     }
     let stored = connection.period(tenant.as_str(), period.id.as_str())?;

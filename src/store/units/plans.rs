@@ -15,7 +15,7 @@ pub(crate) fn put<C: Queries>(
     new: &NewPlanVersion,
     now: Timestamp,
 ) -> Result<Put<PlanVersion>, UnitError> {
-    connection.insert_plan(tenant.as_str(), id.as_str())?;
+    connection.insert_plan(tenant.as_str(), id.as_str()).map_err(UnitError::HeadHeld)?;
     let newest = connection.lock_plan(tenant.as_str(), id.as_str()).map_err(UnitError::HeadHeld)?;
     if newest > 0 {
         let stored = connection.plan_version(tenant.as_str(), id.as_str(), newest)?.ok_or(diesel::NotFound)?.read()?;
@@ -53,7 +53,7 @@ pub(crate) fn put_landed<C: Queries>(
     put: &Put<PlanVersion>,
 ) -> Result<bool, UnitError> {
     let (Put::Created(ours) | Put::Changed(ours)) = put else { return Ok(false) };
-    connection.insert_plan(tenant.as_str(), id.as_str())?;
+    connection.insert_plan(tenant.as_str(), id.as_str()).map_err(UnitError::HeadHeld)?;
     connection.lock_plan(tenant.as_str(), id.as_str()).map_err(UnitError::HeadHeld)?;
     let number = i32::try_from(ours.version).map_err(|error| UnitError::Corrupt(error.to_string()))?;
     let stored = connection.plan_version(tenant.as_str(), id.as_str(), number)?;

@@ -265,7 +265,8 @@ fn months_of(window: &Range<i64>) -> Result<Option<(NaiveDate, NaiveDate)>, Unit
 /// First day of the UTC month of an instant.
 fn month_of(seconds: i64) -> Result<NaiveDate, UnitError> {
     let day = DateTime::from_timestamp(seconds, 0).map(|instant| instant.date_naive());
-    day.and_then(|day| day.with_day(1)).ok_or_else(out_of_calendar)
+    // Years of four digits: their texts are ordered as their dates are.
+    day.filter(|day| (1..=9999).contains(&day.year())).and_then(|day| day.with_day(1)).ok_or_else(out_of_calendar)
 }
 
 fn next_month(month: NaiveDate) -> Result<NaiveDate, UnitError> {
@@ -273,7 +274,7 @@ fn next_month(month: NaiveDate) -> Result<NaiveDate, UnitError> {
 }
 
 fn out_of_calendar() -> UnitError {
-    let detail = "an instant lies outside the calendar".to_owned();
+    let detail = "an instant lies outside the years 1 to 9999".to_owned();
     StoreError::Conflict { code: "usage_instant", detail }.into()
 }
 
