@@ -2,12 +2,13 @@
 //! is refused and how.
 
 mod helpers;
+mod races;
 mod story;
 
 /// Declares each behaviour once and runs it on both engines, each time on a fresh server and database.
 macro_rules! on_both_engines {
     ($($(#[$meta:meta])* fn $name:ident($app:ident: &TestApp) $body:block)*) => {
-        $($(#[$meta])* fn $name($app: &crate::helpers::TestApp) $body)*
+        $($(#[$meta])* fn $name($app: &TestApp) $body)*
 
         mod sqlite {
             $(#[test] fn $name() {
