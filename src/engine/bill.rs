@@ -193,7 +193,7 @@ impl<'a> Biller<'a> {
             .iter()
             .filter(|part| period_of(charge, part).is_none_or(|period| self.n_days(span, Some(period)) > 0))
             .collect();
-        self.check_covered(charge, document, span)?;
+        Self::check_covered(charge, document, span)?;
         let scale = self.bound_scale(charge, span)?;
         let mut ladders = Vec::with_capacity(charge.parts.len());
         for part in &charge.parts {
@@ -213,7 +213,7 @@ impl<'a> Biller<'a> {
             let per = self.per(charge, part, span)?;
             for slice in slices {
                 let step = &part.steps[slice.step];
-                lines.push(self.line(charge, part, step, slice, &per, &amount_scale, span)?);
+                lines.push(self.line(charge, part, step, &slice, &per, &amount_scale, span)?);
             }
         }
         Ok(lines)
@@ -225,7 +225,7 @@ impl<'a> Biller<'a> {
         charge: &Charge,
         part: &Part,
         step: &Step,
-        slice: Slice,
+        slice: &Slice,
         per: &Exact,
         amount_scale: &Exact,
         span: Span,
@@ -259,7 +259,7 @@ impl<'a> Biller<'a> {
     }
 
     /// Energy that no rule of the schedule covers has no price.
-    fn check_covered(&self, charge: &Charge, document: &Document<'_>, span: Span) -> Result<(), Stop> {
+    fn check_covered(charge: &Charge, document: &Document<'_>, span: Span) -> Result<(), Stop> {
         let Some(schedule) = charge.split else { return Ok(()) };
         if charge.shares_measure {
             return Ok(());
@@ -291,9 +291,7 @@ impl<'a> Biller<'a> {
             let n_days = self.n_days(span, None);
             return Ok(Some(if charge.resets == Resets::Day { Exact::ONE } else { Exact::whole(n_days) }));
         }
-        let measures = &self.documents[span.document].plan.measures;
-        let is_monthly = charge.resets == Resets::BillingMonth
-            && charge.chosen_by.map_or(charge.extensive, |id| measures[id].is_extensive(measures));
+        let is_monthly = charge.resets == Resets::BillingMonth && charge.extensive_bounds;
         let share = is_monthly.then(|| self.share_of_month(span));
         match charge.bounds_per {
             Some(BoundsPer::Measure(id)) => {

@@ -59,7 +59,7 @@ pub fn compare(question: &Question) -> Result<ComparisonResult, EngineError> {
         match want(question, ground, plan) {
             Ok(()) => true,
             Err(fault) => {
-                faults.push(fault);
+                faults.push(*fault);
                 false
             }
         }
@@ -74,7 +74,7 @@ pub fn compare(question: &Question) -> Result<ComparisonResult, EngineError> {
     for result in results {
         match result {
             Ok(bill) => billed.push(bill),
-            Err(BillFault::Plan(fault)) => faults.push(fault),
+            Err(BillFault::Plan(fault)) => faults.push(*fault),
             Err(BillFault::TooLarge) => return Err(EngineError::TooLarge),
         }
     }
@@ -175,13 +175,13 @@ fn cuts_of(question: &Question, plan: &Plan) -> BTreeSet<NaiveDate> {
 }
 
 /// Notes what a plan reads, or the boundary that cuts its readings.
-fn want(question: &Question, ground: &mut Ground<'_>, prepared: &mut Prepared<'_>) -> Result<(), PlanFault> {
+fn want(question: &Question, ground: &mut Ground<'_>, prepared: &mut Prepared<'_>) -> Result<(), Box<PlanFault>> {
     for tariff in &prepared.tariffs {
         let plan = tariff.plan();
         let cut = ground.want(plan, question.options.split_intervals_even).map_err(|cut| {
             let schedule = &plan.schedules[cut.schedule].name;
             let (hour, minute) = (cut.minute / 60, cut.minute % 60);
-            PlanFault {
+            Box::new(PlanFault {
                 plan_id: prepared.plan.reference.clone(),
                 code: "interval_too_coarse".to_owned(),
                 pointer: format!("/schedules/{schedule}"),
@@ -189,7 +189,7 @@ fn want(question: &Question, ground: &mut Ground<'_>, prepared: &mut Prepared<'_
                     "readings of {} minutes are cut in two by the boundary {hour:02}:{minute:02} of this schedule",
                     cut.seconds / 60
                 ),
-            }
+            })
         })?;
         prepared.split_evenly |= cut;
     }
@@ -197,7 +197,7 @@ fn want(question: &Question, ground: &mut Ground<'_>, prepared: &mut Prepared<'_
 }
 
 enum BillFault {
-    Plan(PlanFault),
+    Plan(Box<PlanFault>),
     TooLarge,
 }
 
@@ -232,12 +232,12 @@ fn bill(
             Ok(bill) => months.push((ground.frame.months[month].period, bill)),
             Err(Stop::TooLarge) => return Err(BillFault::TooLarge),
             Err(Stop::Fault { code, pointer, message }) => {
-                return Err(BillFault::Plan(PlanFault {
+                return Err(BillFault::Plan(Box::new(PlanFault {
                     plan_id: prepared.plan.reference.clone(),
                     code: code.to_owned(),
                     pointer: pointer.unwrap_or_default(),
                     message,
-                }));
+                })));
             }
         }
     }

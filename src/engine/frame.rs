@@ -101,18 +101,18 @@ impl Frame {
         for (i, period) in all.into_iter().enumerate() {
             let is_counted = i >= frame.n_earlier && !question.months_registered;
             let is_last = i + 1 == frame.n_earlier + question.months.len();
-            let month = frame.month(period, is_counted && is_last, question);
+            let month = frame.month(*period, is_counted && is_last, question);
             frame.months.push(month);
         }
         frame
     }
 
-    fn month(&self, period: &BillingPeriod, can_be_broken: bool, question: &Question) -> Month {
+    fn month(&self, period: BillingPeriod, can_be_broken: bool, question: &Question) -> Month {
         let (from, to) = (self.days.index(period.start()), self.days.index(period.end()));
         let segments =
             self.segments.partition_point(|s| s.start < from)..self.segments.partition_point(|s| s.start < to);
         let n_days = period.n_days();
-        let mut month = Month { period: *period, segments, n_days, n_months: Exact::ONE, broken_share: None };
+        let mut month = Month { period, segments, n_days, n_months: Exact::ONE, broken_share: None };
         if can_be_broken {
             let n_before = u32::try_from(question.months.len() - 1).unwrap_or(u32::MAX);
             let full_end = question.period.start().checked_add_months(Months::new(n_before + 1));

@@ -72,7 +72,7 @@ impl<'a> Document<'a> {
             version,
             plan,
             tables: plan.reads.iter().map(|read| Table::new(ground, plan, read)).collect(),
-            conventions: question.options.conventions.clone().over(plan.conventions.clone()),
+            conventions: question.options.conventions.over(plan.conventions),
         }
     }
 
@@ -332,12 +332,11 @@ impl<'a> Biller<'a> {
                     .filter_map(|(from, value)| dated(from).map(|from| (from, value)))
                     .filter(|(from, _)| *from <= date)
                     .max_by_key(|(from, _)| *from);
-                match in_force {
-                    Some((_, value)) => number(value),
-                    None => {
-                        let message = format!("the customer's attribute {name:?} has no value on {date}");
-                        Err(Stop::fault("attribute_missing", message))
-                    }
+                if let Some((_, value)) = in_force {
+                    number(value)
+                } else {
+                    let message = format!("the customer's attribute {name:?} has no value on {date}");
+                    Err(Stop::fault("attribute_missing", message))
                 }
             }
         }

@@ -174,7 +174,7 @@ choices!(
 );
 
 /// Conventions set from outside, each overriding the plan's own.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "each field is the convention of its type")]
 pub struct ConventionOverrides {

@@ -292,12 +292,11 @@ impl Exact {
             numerator = numerator.checked_neg()?;
             denominator = denominator.checked_neg()?;
         }
-        let scale = match a_scale.checked_sub(*b_scale) {
-            Some(scale) => scale,
-            None => {
-                numerator = numerator.checked_mul(power_of_ten(b_scale - a_scale)?)?;
-                0
-            }
+        let scale = if let Some(scale) = a_scale.checked_sub(*b_scale) {
+            scale
+        } else {
+            numerator = numerator.checked_mul(power_of_ten(b_scale - a_scale)?)?;
+            0
         };
         Some(Self(Repr::Small { numerator, scale, denominator }))
     }

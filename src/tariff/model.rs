@@ -217,6 +217,7 @@ impl Kind {
 
 /// amount = ladder(measure) x per, then rounding.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a charge")]
 pub(crate) struct Charge {
     pub(crate) id: String,
     pub(crate) kind: Kind,
@@ -254,6 +255,8 @@ pub(crate) struct Charge {
     pub(crate) unit: String,
     /// Whether its quantity grows with the days: energy does, demand does not.
     pub(crate) extensive: bool,
+    /// Whether what its bounds are held against does.
+    pub(crate) extensive_bounds: bool,
 }
 
 /// A ladder and what runs through it.
@@ -403,50 +406,51 @@ impl Measure {
         }
     }
 
-    /// Whether the value grows with the days it is measured on.
-    pub(crate) fn is_extensive(&self, all: &[Self]) -> bool {
-        let of = |id: &MeasureId| all[*id].is_extensive(all);
+    /// Whether the value grows with the days it is measured on, from the same of its parts.
+    pub(crate) fn is_extensive(&self, facts: &[(bool, String)]) -> bool {
         match self {
             Self::Energy(_) | Self::NetEnergy(_) | Self::Amount(_) | Self::Count { .. } => true,
-            Self::Sum(parts) | Self::Times(parts) | Self::Max(parts) | Self::Min(parts) => parts.iter().any(of),
-            Self::Divide(a, b) => of(a) && !of(b),
-            Self::Round { of: id, .. } => of(id),
+            Self::Sum(parts) | Self::Times(parts) | Self::Max(parts) | Self::Min(parts) => {
+                parts.iter().any(|id| facts[*id].0)
+            }
+            Self::Divide(a, b) => facts[*a].0 && !facts[*b].0,
+            Self::Round { of: id, .. } => facts[*id].0,
             _ => false,
         }
     }
 
-    /// The unit of the value, as far as it can be told.
-    pub(crate) fn unit(&self, all: &[Self], currency: &str) -> String {
-        let of = |id: &MeasureId| all[*id].unit(all, currency);
-        match self {
-            Self::Energy(_) | Self::NetEnergy(_) => "kWh".to_owned(),
-            Self::Demand(_) => "kW".to_owned(),
-            Self::Count { unit: TimeUnit::Day, .. } | Self::DaysInYear => "day".to_owned(),
-            Self::Count { unit: TimeUnit::Month, .. } => "month".to_owned(),
-            Self::Count { unit: TimeUnit::Year, .. } => "year".to_owned(),
-            Self::Amount(_) => currency.to_owned(),
+    /// The unit of the value, as far as it can be told, from those of its parts.
+    pub(crate) fn unit(&self, facts: &[(bool, String)], currency: &str) -> String {
+        let of = |id: &MeasureId| facts[*id].1.as_str();
+        let unit = match self {
+            Self::Energy(_) | Self::NetEnergy(_) => "kWh",
+            Self::Demand(_) => "kW",
+            Self::Count { unit: TimeUnit::Day, .. } | Self::DaysInYear => "day",
+            Self::Count { unit: TimeUnit::Month, .. } => "month",
+            Self::Count { unit: TimeUnit::Year, .. } => "year",
+            Self::Amount(_) => currency,
             Self::Attribute(name) => match name.rsplit('_').next() {
-                Some("kw") => "kW".to_owned(),
-                Some("kva") => "kVA".to_owned(),
-                Some("ampere") => "A".to_owned(),
-                _ => name.clone(),
+                Some("kw") => "kW",
+                Some("kva") => "kVA",
+                Some("ampere") => "A",
+                _ => name,
             },
             Self::Sum(parts) | Self::Times(parts) | Self::Max(parts) | Self::Min(parts) => {
-                let units: Vec<String> = parts.iter().map(of).filter(|unit| !unit.is_empty()).collect();
                 // Money among them makes it money: a floor a month less what was charged.
-                let money = units.iter().find(|unit| *unit == currency);
-                money.or(units.first()).cloned().unwrap_or_default()
+                let known = parts.iter().map(of).filter(|unit| !unit.is_empty());
+                known.clone().find(|unit| *unit == currency).or(known.clone().next()).unwrap_or_default()
             }
             Self::Divide(a, b) => match (of(a), of(b)) {
-                (unit, divisor) if divisor.is_empty() => unit,
-                (unit, divisor) if unit == divisor => String::new(),
-                (unit, divisor) => format!("{unit}/{divisor}"),
+                (unit, "") => unit,
+                (unit, divisor) if unit == divisor => "",
+                (unit, divisor) if unit.len() + divisor.len() < 32 => return format!("{unit}/{divisor}"),
+                _ => "",
             },
-            Self::Round { of: id, .. } => of(id),
-            Self::OverMonths(over) => of(&over.of),
-            Self::ByDate(values) => values.first().map(|(_, id)| of(id)).unwrap_or_default(),
-            Self::Constant(_) => String::new(),
-        }
+            Self::Round { of: id, .. } | Self::OverMonths(OverMonths { of: id, .. }) => of(id),
+            Self::ByDate(values) => values.first().map_or("", |(_, id)| of(id)),
+            Self::Constant(_) => "",
+        };
+        unit.to_owned()
     }
 }
 

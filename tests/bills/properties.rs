@@ -34,7 +34,7 @@ const TIERED: &str = r#"{"name": "tiered", "currency": "USD",
 
 /// Roundings of lines and totals, of every mode.
 const ROUNDINGS: [&str; 7] = [
-    r#"{}"#,
+    r"{}",
     r#"{"lines": "0.01"}"#,
     r#"{"lines": {"to": "0.05", "mode": "up"}, "total": {"to": "1", "mode": "down"}}"#,
     r#"{"lines": {"to": "0.1", "mode": "half_even"}, "total": "none"}"#,

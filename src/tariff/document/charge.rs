@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
 
         let schedule = object.take("schedule");
         let period = object.take("period");
-        let schedule_index = schedule.as_ref().and_then(|n| self.schedule_ref(n));
+        let split = if period.is_none() { schedule.as_ref().and_then(|n| self.schedule_ref(n)) } else { None };
         let period_ref = match (&schedule, &period) {
             (Some(schedule), Some(period)) => self.period_ref(schedule, period),
             (None, Some(period)) => {
@@ -113,7 +113,6 @@ impl<'a> Reader<'a> {
         let quantity = self.quantity(index, &mut object, kind, period_ref, per)?;
         // The floor has been multiplied already.
         let per = if has_floor { Per::BillingPeriod } else { per };
-        let split = if period.is_none() { schedule_index } else { None };
         let parts = self.parts(&mut object, kind, &quantity, split, schedule.is_some() && period.is_none());
         object.finish(&format!("a charge of kind {}", kind.as_str()), &mut self.faults);
         let (parts, shares_measure) = parts?;
@@ -122,7 +121,7 @@ impl<'a> Reader<'a> {
         let resets = resets.unwrap_or(Resets::BillingMonth);
         self.check_ladder(node, &parts, resets, chosen_by);
         let first = parts.first()?.measure;
-        let extensive = self.measures[first].is_extensive(&self.measures);
+        let extensive = self.facts[first].0;
         let unit = self.line_unit(first, per);
         let id = id?;
         Some(Charge {
@@ -150,6 +149,7 @@ impl<'a> Reader<'a> {
             cut_attributes: BTreeSet::new(),
             unit,
             extensive,
+            extensive_bounds: chosen_by.map_or(extensive, |id| self.facts[id].0),
         })
     }
 
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
                     (floor, Some(ratchet)) => Quantity::Demand(spec?, floor, Some(ratchet?)),
                 }
             }
-            Kind::Demand => return self.written_quantity(written??),
+            Kind::Demand => return Some(self.written_quantity(written??)),
             Kind::Fixed => match object.take("capacity") {
                 Some(n) => {
                     let name = n.name(&mut self.faults)?.to_owned();
@@ -211,14 +211,8 @@ impl<'a> Reader<'a> {
                 let on = object.take("of").map(|n| self.charges_named(&n));
                 let floor = object.take("floor").map(|n| self.measure(&n));
                 match (floor, written.is_some()) {
-                    (Some(floor), false) => {
-                        let of = match on {
-                            Some(on) => on?,
-                            None => above,
-                        };
-                        Quantity::Composed(self.top_up(floor?, per, period, of))
-                    }
-                    (None, true) => return self.written_quantity(written??),
+                    (Some(floor), false) => Quantity::Composed(self.top_up(floor?, per, period, on.unwrap_or(above))),
+                    (None, true) => return Some(self.written_quantity(written??)),
                     (Some(_), true) => {
                         refuse_both(object, "measure", "floor", &mut self.faults);
                         return None;
@@ -233,22 +227,19 @@ impl<'a> Reader<'a> {
             Kind::Tax | Kind::Discount => {
                 let on = object.take("on").map(|n| self.charges_named(&n));
                 match on {
-                    Some(on) => {
-                        let on = on?;
-                        Quantity::Composed(self.intern(Measure::Amount(on)))
-                    }
+                    Some(on) => Quantity::Composed(self.intern(Measure::Amount(on))),
                     None if kind == Kind::Tax => Quantity::Composed(self.intern(Measure::Amount(above))),
                     None => Quantity::Composed(self.constant(Decimal::ONE)),
                 }
             }
-            Kind::Subtotal | Kind::Rounding => match written {
-                Some(read) => return self.written_quantity(read?),
-                None => {
-                    let message = format!("a charge of kind {} wants a \"measure\"", kind.as_str());
-                    self.faults.add("missing_field", &object.place("measure"), message);
-                    return None;
+            Kind::Subtotal | Kind::Rounding => {
+                if let Some(read) = written {
+                    return Some(self.written_quantity(read?));
                 }
-            },
+                let message = format!("a charge of kind {} wants a \"measure\"", kind.as_str());
+                self.faults.add("missing_field", &object.place("measure"), message);
+                return None;
+            }
         };
         match written {
             Some(read) => {
@@ -258,14 +249,14 @@ impl<'a> Reader<'a> {
                 if object.has("capacity") {
                     refuse_both(object, "measure", "capacity", &mut self.faults);
                 }
-                self.written_quantity(read?)
+                Some(self.written_quantity(read?))
             }
             None => Some(default),
         }
     }
 
-    fn written_quantity(&mut self, read: ReadMeasure) -> Option<Quantity> {
-        Some(match read {
+    fn written_quantity(&mut self, read: ReadMeasure) -> Quantity {
+        match read {
             ReadMeasure::Plain(measure) => {
                 let has_period = match &measure {
                     Measure::Energy(spec) => spec.period.is_some(),
@@ -276,7 +267,7 @@ impl<'a> Reader<'a> {
                 if has_period { Quantity::Composed(self.intern(measure)) } else { Quantity::Plain(measure) }
             }
             ReadMeasure::Composed(id) => Quantity::Composed(id),
-        })
+        }
     }
 
     fn ratchet(&mut self, node: &Node<'a>) -> Option<Ratchet> {
@@ -502,8 +493,8 @@ impl<'a> Reader<'a> {
             return None;
         }
         self.n_steps += items.len();
-        if self.n_steps > MAX_STEPS || items.len() > 1_000 {
-            let message = format!("a ladder has at most 1,000 steps, a plan {MAX_STEPS}");
+        if self.n_steps > MAX_STEPS {
+            let message = format!("a plan has at most {MAX_STEPS} steps");
             self.faults.add("too_many", &node.pointer, message);
             return None;
         }
@@ -572,13 +563,13 @@ impl<'a> Reader<'a> {
 
     /// The unit of a line's quantity: what is measured, and what it is counted per.
     fn line_unit(&self, measure: MeasureId, per: Per) -> String {
-        let measured = self.measures[measure].unit(&self.measures, &self.currency);
+        let measured = self.facts[measure].1.clone();
         let counted = match per {
             Per::Time(TimeUnit::Day) => "day".to_owned(),
             Per::Time(TimeUnit::Month) => "month".to_owned(),
             Per::Time(TimeUnit::Year) => "year".to_owned(),
             Per::BillingPeriod => String::new(),
-            Per::Measure(id) => self.measures[id].unit(&self.measures, &self.currency),
+            Per::Measure(id) => self.facts[id].1.clone(),
         };
         match (measured.is_empty(), counted.is_empty()) {
             (true, true) => "billing period".to_owned(),

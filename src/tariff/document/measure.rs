@@ -48,6 +48,10 @@ impl<'a> Reader<'a> {
         let read = match node.json {
             Json::String(text) => self.measure_by_text(text, node).map(ReadMeasure::Composed),
             Json::Object(_) => self.measure_object(node),
+            Json::Number(_) => {
+                node.decimal(18, &mut self.faults);
+                None
+            }
             _ => {
                 let message = "a measure is a decimal in quotes, a name, or an object with one key";
                 self.faults.add("wrong_type", &node.pointer, message);
@@ -129,7 +133,7 @@ impl<'a> Reader<'a> {
             }
             "net_energy" => return self.net_energy(value),
             "attribute" => Measure::Attribute(value.name(&mut self.faults)?.to_owned()),
-            "amount" => Measure::Amount(self.charges_named(value)?),
+            "amount" => Measure::Amount(self.charges_named(value)),
             "by_date" => self.by_date(value)?,
             "sum" => Measure::Sum(self.measures(value)?),
             "times" => Measure::Times(self.measures(value)?),
@@ -183,16 +187,16 @@ impl<'a> Reader<'a> {
         let mut object = node.object(&mut self.faults)?;
         let period = self.period_of(&mut object);
         object.finish("this measure", &mut self.faults);
-        match period? {
-            Some(period) => Some(Measure::Count { unit, period: Some(period), by_convention: false }),
-            None => {
-                self.faults.add("missing_field", &node.pointer, "name a schedule and a period");
-                None
-            }
+        if let Some(period) = period? {
+            Some(Measure::Count { unit, period: Some(period), by_convention: false })
+        } else {
+            self.faults.add("missing_field", &node.pointer, "name a schedule and a period");
+            None
         }
     }
 
-    /// `schedule` and `period` of a measure: both or neither.
+    /// `schedule` and `period` of a measure, both or neither; `None` when they cannot be read.
+    #[expect(clippy::option_option, reason = "no period is one thing, a wrong one another")]
     fn period_of(&mut self, object: &mut Object<'a>) -> Option<Option<PeriodRef>> {
         let schedule = object.take("schedule");
         let period = object.take("period");
@@ -323,7 +327,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A list of ids and groups of charges.
-    pub(super) fn charges_named(&mut self, node: &Node<'a>) -> Option<Vec<usize>> {
+    pub(super) fn charges_named(&mut self, node: &Node<'a>) -> Vec<usize> {
         let mut charges = Vec::new();
         for item in node.items(&mut self.faults) {
             let Some(name) = item.text(&mut self.faults) else { continue };
@@ -342,7 +346,7 @@ impl<'a> Reader<'a> {
         if charges.len() < n_named {
             self.faults.add("duplicate_name", &node.pointer, "a charge is named twice, itself or through a group");
         }
-        Some(charges)
+        charges
     }
 
     fn by_date(&mut self, node: &Node<'a>) -> Option<Measure> {

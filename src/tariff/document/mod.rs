@@ -17,14 +17,16 @@ use super::conventions::ConventionOverrides;
 use super::currency::currency_decimals;
 use super::exact::{Decimal, RoundingMode};
 use super::json::Json;
-use super::model::{Charge, Measure, MeasureId, Names, Plan, PlanRounding, Resets, Rounding};
+use super::model::{Charge, Measure, MeasureId, Names, Plan, PlanRounding, Read, Resets, Rounding};
 use super::schedule::Schedule;
 use super::{TariffError, TariffErrors};
 
 /// Most charges, measures and schedules of one document.
 const MAX_CHARGES: usize = 1_000;
 /// Most steps of one document.
-const MAX_STEPS: usize = 10_000;
+const MAX_STEPS: usize = 1_000;
+/// Deepest chain of measures made of measures and of charges that refer to charges: each link is a call.
+const MAX_CHAIN: u32 = 300;
 /// Most months a look-back may reach.
 const MAX_LOOK_BACK_MONTHS: u32 = 36;
 
@@ -47,6 +49,8 @@ struct Reader<'a> {
     schedule_names: Names,
     measures: Vec<Measure>,
     measure_ids: HashMap<Measure, MeasureId>,
+    /// Of each measure: whether it grows with the days, and its unit.
+    facts: Vec<(bool, String)>,
     named_measures: BTreeMap<&'a str, NamedMeasure<'a>>,
     charge_names: Names,
     groups: BTreeMap<String, Vec<usize>>,
@@ -128,6 +132,9 @@ impl<'a> Reader<'a> {
             self.check_cycles(&plan);
         }
         if self.faults.0.is_empty() {
+            self.check_chains(&plan);
+        }
+        if self.faults.0.is_empty() {
             self.finish(&mut plan);
         }
         Some(plan)
@@ -154,13 +161,12 @@ impl<'a> Reader<'a> {
 
     fn time_zone(&mut self, node: &Node<'a>) -> Option<Tz> {
         let text = node.text(&mut self.faults)?;
-        match text.parse() {
-            Ok(zone) => Some(zone),
-            Err(_) => {
-                let message = format!("{text:?} is no IANA time zone; write one such as Australia/Sydney");
-                self.faults.add("unknown_time_zone", &node.pointer, message);
-                None
-            }
+        if let Ok(zone) = text.parse() {
+            Some(zone)
+        } else {
+            let message = format!("{text:?} is no IANA time zone; write one such as Australia/Sydney");
+            self.faults.add("unknown_time_zone", &node.pointer, message);
+            None
         }
     }
 
@@ -271,6 +277,7 @@ impl<'a> Reader<'a> {
             return *id;
         }
         let id = self.measures.len();
+        self.facts.push((measure.is_extensive(&self.facts), measure.unit(&self.facts, &self.currency)));
         self.measures.push(measure.clone());
         self.measure_ids.insert(measure, id);
         id
@@ -325,6 +332,34 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A chain of measures and charges that is too long to be followed.
+    fn check_chains(&mut self, plan: &Plan) {
+        let of_charge: Vec<BTreeSet<MeasureId>> = plan.charges.iter().map(|charge| plan.measures_of(charge)).collect();
+        let mut depths = vec![0u32; plan.measures.len()];
+        loop {
+            let mut changed = false;
+            for (id, measure) in plan.measures.iter().enumerate() {
+                let below = match measure {
+                    Measure::Amount(charges) => {
+                        let below = charges.iter().flat_map(|charge| &of_charge[*charge]).map(|id| depths[*id]).max();
+                        below.unwrap_or(0) + 3
+                    }
+                    _ => measure.parts().into_iter().map(|part| depths[part]).max().unwrap_or(0),
+                };
+                changed |= depths[id] != below + 1;
+                depths[id] = below + 1;
+            }
+            let too_deep = of_charge.iter().position(|measures| measures.iter().any(|id| depths[*id] > MAX_CHAIN));
+            if let Some(charge) = too_deep {
+                let message = "measures and charges refer to each other in too long a chain";
+                self.faults.add("too_deep", &format!("/charges/{charge}"), message);
+            }
+            if !changed || too_deep.is_some() {
+                return;
+            }
+        }
+    }
+
     /// Fills in what follows from the whole: cuts, look-back, attributes.
     fn finish(&mut self, plan: &mut Plan) {
         let used: Vec<BTreeSet<MeasureId>> = plan.charges.iter().map(|charge| plan.measures_of(charge)).collect();
@@ -350,6 +385,11 @@ impl<'a> Reader<'a> {
                 charge.cut_by_year = true;
             }
             charge.term_cuts.extend([charge.from, charge.to].into_iter().flatten());
+        }
+        // Maxima come with the sums.
+        let maxima: Vec<Read> = plan.reads.iter().filter(|read| read.maxima).cloned().collect();
+        for read in maxima {
+            plan.reads.remove(&Read { maxima: false, ..read });
         }
         // A date that cuts a charge cuts the charges it refers to: their amounts are wanted for each part.
         let mut changed = true;
@@ -456,3 +496,6 @@ fn refuse_both(object: &Object<'_>, a: &'static str, b: &'static str, faults: &m
         faults.add("conflicting_fields", &object.place(b), format!("{a:?} and {b:?} exclude each other"));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,25 +40,21 @@ impl<'a> Node<'a> {
 
     /// An object.
     pub(super) fn object(&self, faults: &mut Faults) -> Option<Object<'a>> {
-        match self.json {
-            Json::Object(members) => Some(Object { members, pointer: self.pointer.clone(), taken: Vec::new() }),
-            _ => {
-                self.wrong("an object", faults);
-                None
-            }
+        if let Json::Object(members) = self.json {
+            Some(Object { members, pointer: self.pointer.clone(), taken: Vec::new() })
+        } else {
+            self.wrong("an object", faults);
+            None
         }
     }
 
     /// The members of an object whose names the document chooses, each with its place.
     pub(super) fn entries(&self, faults: &mut Faults) -> Vec<(&'a str, Node<'a>)> {
-        match self.json {
-            Json::Object(members) => {
-                members.iter().map(|(name, json)| (name.as_ref(), self.child(name, json))).collect()
-            }
-            _ => {
-                self.wrong("an object", faults);
-                Vec::new()
-            }
+        if let Json::Object(members) = self.json {
+            members.iter().map(|(name, json)| (name.as_ref(), self.child(name, json))).collect()
+        } else {
+            self.wrong("an object", faults);
+            Vec::new()
         }
     }
 
@@ -70,34 +66,31 @@ impl<'a> Node<'a> {
 
     /// The items of a list.
     pub(super) fn items(&self, faults: &mut Faults) -> Vec<Node<'a>> {
-        match self.json {
-            Json::Array(items) => items.iter().enumerate().map(|(i, json)| self.child(&i.to_string(), json)).collect(),
-            _ => {
-                self.wrong("a list", faults);
-                Vec::new()
-            }
+        if let Json::Array(items) = self.json {
+            items.iter().enumerate().map(|(i, json)| self.child(&i.to_string(), json)).collect()
+        } else {
+            self.wrong("a list", faults);
+            Vec::new()
         }
     }
 
     /// A text.
     pub(super) fn text(&self, faults: &mut Faults) -> Option<&'a str> {
-        match self.json {
-            Json::String(text) => Some(text),
-            _ => {
-                self.wrong("a text", faults);
-                None
-            }
+        if let Json::String(text) = self.json {
+            Some(text)
+        } else {
+            self.wrong("a text", faults);
+            None
         }
     }
 
     /// `true` or `false`.
     pub(super) fn flag(&self, faults: &mut Faults) -> Option<bool> {
-        match self.json {
-            Json::Bool(flag) => Some(*flag),
-            _ => {
-                self.wrong("true or false", faults);
-                None
-            }
+        if let Json::Bool(flag) = self.json {
+            Some(*flag)
+        } else {
+            self.wrong("true or false", faults);
+            None
         }
     }
 

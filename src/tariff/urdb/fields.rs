@@ -173,7 +173,7 @@ impl<'a> Fields<'a> {
 
     /// The first of these fields that is there.
     pub(super) fn text_of(&mut self, fields: &[&'static str]) -> Option<String> {
-        fields.iter().filter_map(|field| self.text(field)).next()
+        fields.iter().find_map(|field| self.text(field))
     }
 
     pub(super) fn flag(&mut self, field: &'static str) -> Option<bool> {
