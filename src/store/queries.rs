@@ -186,7 +186,8 @@ pub(super) trait Queries {
     ) -> QueryResult<usize>;
     /// Clears the mark and records other inputs, of a current row.
     fn refresh_comparison(&mut self, tenant: &str, id: &[u8], usage_revision: i64, inputs: &str) -> QueryResult<usize>;
-    /// Current rows of a customer that are not marked: id and window.
+    /// Current rows of a customer that are not marked: id and window, in no order (asked for one by id, SQLite would
+    /// walk through all the tenant's rows).
     fn unmarked_comparisons(&mut self, tenant: &str, customer: &str) -> QueryResult<Vec<(Vec<u8>, i64, i64)>>;
     fn mark_stale(&mut self, tenant: &str, ids: &[Vec<u8>], since: i64) -> QueryResult<usize>;
     /// Newest first.

@@ -153,7 +153,7 @@ CREATE TABLE comparisons (
 
 -- At most one current comparison per natural key.
 CREATE UNIQUE INDEX comparisons_current_key ON comparisons (tenant_id, key_digest) WHERE superseded_at IS NULL;
-CREATE INDEX comparisons_chain ON comparisons (tenant_id, key_digest, created_at);
+CREATE INDEX comparisons_chain ON comparisons (tenant_id, key_digest, created_at, id);
 CREATE INDEX comparisons_newest ON comparisons (tenant_id, created_at, id);
 CREATE INDEX comparisons_of_customer ON comparisons (tenant_id, customer_id, created_at, id);
 CREATE INDEX comparisons_current_of_customer ON comparisons (tenant_id, customer_id, window_end)

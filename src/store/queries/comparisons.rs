@@ -136,7 +136,6 @@ macro_rules! comparison_queries {
                 .filter(comparisons::customer_id.eq(customer))
                 .filter(comparisons::superseded_at.is_null())
                 .filter(comparisons::stale_since.is_null())
-                .order(comparisons::id)
                 .select((comparisons::id, comparisons::window_start, comparisons::window_end))
                 .load(self)
         }

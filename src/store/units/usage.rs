@@ -72,12 +72,13 @@ pub(crate) fn import<C: Queries>(
         sha256: import.sha256.to_vec(),
     })?;
 
-    let touched: Vec<Vec<u8>> = connection
+    let mut touched: Vec<Vec<u8>> = connection
         .unmarked_comparisons(tenant.as_str(), customer.as_str())?
         .into_iter()
         .filter(|(_, start, end)| changed.iter().any(|range| range.start < *end && range.end > *start))
         .map(|(id, ..)| id)
         .collect();
+    touched.sort();
     if !touched.is_empty() {
         connection.mark_stale(tenant.as_str(), &touched, now.as_micros())?;
         outcome.stale = touched.iter().map(|id| comparison_id(id)).collect::<Result<_, _>>()?;
