@@ -152,7 +152,7 @@ pub struct SettingsFlags {
     #[arg(long, value_name = "N", hide_short_help = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_read_connections: Option<u32>,
-    /// Connections for writing (`PostgreSQL`)
+    /// Connections for writing (PostgreSQL)
     #[arg(long, value_name = "N", hide_short_help = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_write_connections: Option<u32>,

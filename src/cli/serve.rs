@@ -1,5 +1,6 @@
 //! `samebill serve`: the server.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use tracing_subscriber::EnvFilter;
@@ -41,7 +42,10 @@ impl Serve {
 /// What is worth a line goes to stderr; stdout is nobody's.
 fn log_to_stderr() {
     let filter = EnvFilter::try_from_env("SAMEBILL_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     if std::env::var("SAMEBILL_LOG_FORMAT").is_ok_and(|format| format == "json") {
         lines.json().init();
     } else {

@@ -3,7 +3,6 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
-use serde_json::json;
 
 use super::error::Problem;
 use super::request::parameter;
@@ -43,7 +42,14 @@ pub(super) fn list<T: Serialize>(request: &HttpRequest, items: &[T], next: Optio
     if let Some(next) = next {
         response.insert_header((header::LINK, format!("<{}>; rel=\"next\"", next_url(request, next))));
     }
-    response.json(json!({"items": items, "next": next}))
+    response.json(Page { items, next })
+}
+
+/// Written member by member, so that items keep the order of their members.
+#[derive(Serialize)]
+struct Page<'a, T> {
+    items: &'a [T],
+    next: Option<&'a str>,
 }
 
 /// The same path and query with another cursor. Cursors hold only characters that stand in a query as they are.

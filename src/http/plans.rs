@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::customers::NoParameters;
 use super::error::{Code, Problem};
-use super::lists::{MAX_PAGE, page, page_size};
+use super::lists::{MAX_PAGE, list as list_of, page, page_size};
 use super::request::{body, choice, expect_media_type, parameter, parse_json, path_id, path_part, query};
 use super::{Answered, Api};
 use crate::comparison::question::date;
@@ -211,7 +211,7 @@ pub(super) async fn versions(api: Data<Api>, request: HttpRequest) -> Answered {
     query::<NoParameters>(&request)?;
     let versions = read_versions(&api, id).await?;
     let items: Vec<VersionBody<'_>> = versions.iter().rev().map(|version| version_body(version, false)).collect();
-    Ok(HttpResponse::Ok().json(json!({"items": items, "next": null})))
+    Ok(list_of(&request, &items, None))
 }
 
 /// `GET /v1/plans/{id}/versions/{version}`.
