@@ -24,7 +24,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 #[command(next_help_heading = "Service")]
 pub(super) struct Target {
     /// Talk to this server instead of a database [example: http://127.0.0.1:8080]
-    #[arg(long, value_name = "URL", env = "SAMEBILL_SERVER", conflicts_with = "database_url")]
+    #[arg(long, value_name = "URL", conflicts_with = "database_url")]
     pub(super) server: Option<String>,
     /// Database: sqlite://FILE or postgres://USER@HOST:PORT/NAME [default: sqlite://samebill.db]
     #[arg(long, value_name = "URL")]

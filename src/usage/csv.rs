@@ -14,7 +14,7 @@ use std::cell::Cell as StdCell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-use ::csv::{ByteRecord, ErrorKind, ReaderBuilder, Trim};
+use ::csv::{ByteRecord, ErrorKind, ReaderBuilder, Terminator};
 
 use super::collect::{Cell, Collector};
 use super::energy::{clip, milliwatt_hours};
@@ -22,6 +22,9 @@ use super::{Channel, ParsedUsage, Quality, ReadOptions, UsageCode, UsageError, U
 
 /// A row longer than this is no row of readings.
 const MAX_ROW_BYTES: u64 = 1 << 20;
+
+/// Bytes read at a time.
+const BUFFER_BYTES: usize = 1 << 16;
 
 /// The reader of our own CSV.
 #[derive(Debug, Clone, Copy)]
@@ -39,23 +42,39 @@ impl UsageReader for CsvReader {
 
     fn read(&self, input: &mut dyn Read, options: &ReadOptions) -> Result<ParsedUsage, UsageError> {
         let row_bytes = Rc::new(StdCell::new(0));
-        let limited = RowLimit { input, row_bytes: Rc::clone(&row_bytes) };
-        let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(limited);
+        let lines = Lines { input, row_bytes: Rc::clone(&row_bytes), last: b'\n' };
+        // Rows end at a line feed alone: only then does the library count lines the way an editor does. The carriage
+        // return before it is trimmed with the blanks.
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .terminator(Terminator::Any(b'\n'))
+            .buffer_capacity(BUFFER_BYTES)
+            .from_reader(lines);
         let mut record = ByteRecord::new();
-        if !reader.read_byte_record(&mut record).map_err(|e| csv_error(&e))? {
-            return Err(UsageError::new(UsageCode::NoReadings, "the file is empty"));
-        }
-        let columns = Columns::from_header(&record)?;
+        let mut columns: Option<(Columns, Vec<usize>)> = None;
         let mut collector = Collector::new(options.time_zone);
-        let channels: Vec<usize> = columns.values.iter().map(|(_, channel)| collector.channel(channel)).collect();
         loop {
             row_bytes.set(0);
             if !reader.read_byte_record(&mut record).map_err(|e| csv_error(&e))? {
                 break;
             }
-            let line = record.position().map_or(0, ::csv::Position::line);
-            columns.read_row(&record, line, &channels, &mut collector).map_err(|e| e.at_line(line))?;
+            let n_inner = record.as_slice().split(|b| *b == b'\n').count() as u64 - 1;
+            let line = reader.position().line() - 1 - n_inner;
+            if record.len() == 1 && record[0].trim_ascii().is_empty() {
+                continue; // A blank line.
+            }
+            let Some((columns, channels)) = &columns else {
+                let header = Columns::from_header(&record).map_err(|e| e.at_line(line))?;
+                let channels = header.values.iter().map(|(_, channel)| collector.channel(channel)).collect();
+                columns = Some((header, channels));
+                continue;
+            };
+            columns.read_row(&record, line, channels, &mut collector).map_err(|e| e.at_line(line))?;
         }
+        let Some((columns, _)) = columns else {
+            return Err(UsageError::new(UsageCode::NoReadings, "the file is empty"));
+        };
         let mut parsed = collector.finish(self.format())?;
         // Every row has a cell in every channel, so repeats were counted once a channel.
         parsed.exact_repeats /= columns.values.len() as u64;
@@ -75,10 +94,10 @@ struct Columns {
 
 impl Columns {
     fn from_header(header: &ByteRecord) -> Result<Self, UsageError> {
-        let at_header = |code, message: String| UsageError::new(code, message).at_line(1);
+        let at_header = |code, message: String| UsageError::new(code, message);
         let (mut start, mut end, mut quality, mut kwh, mut import, mut export) = (None, None, None, None, None, None);
         for (idx, name) in header.iter().enumerate() {
-            let name = std::str::from_utf8(name).map_err(|_| {
+            let name = std::str::from_utf8(name.trim_ascii()).map_err(|_| {
                 at_header(UsageCode::BadEncoding, "the header is not UTF-8; save the file as UTF-8".into())
             })?;
             let place = match name.to_ascii_lowercase().as_str() {
@@ -182,7 +201,7 @@ pub(super) fn parse_quality(word: &str) -> Result<Option<Quality>, UsageError> {
 }
 
 fn text<'a>(record: &'a ByteRecord, idx: usize, field: &str) -> Result<&'a str, UsageError> {
-    std::str::from_utf8(&record[idx]).map_err(|_| {
+    std::str::from_utf8(record[idx].trim_ascii()).map_err(|_| {
         UsageError::new(UsageCode::BadEncoding, "the cell is not UTF-8; save the file as UTF-8").in_field(field)
     })
 }
@@ -202,7 +221,6 @@ fn unknown_column(name: &str) -> UsageError {
             clip(name)
         ),
     )
-    .at_line(1)
     .in_field(clip(name))
 }
 
@@ -221,15 +239,25 @@ fn csv_error(error: &::csv::Error) -> UsageError {
     }
 }
 
-/// Passes bytes on until one row holds too many of them; the loop above sets the count back after each row.
-struct RowLimit<'a> {
+/// Passes bytes on until one row holds too many of them (the loop above sets the count back after each row), and
+/// ends the last line if the file does not.
+struct Lines<'a> {
     input: &'a mut dyn Read,
     row_bytes: Rc<StdCell<u64>>,
+    last: u8,
 }
 
-impl Read for RowLimit<'_> {
+impl Read for Lines<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.input.read(buffer)?;
+        if n == 0 && self.last != b'\n' && !buffer.is_empty() {
+            self.last = b'\n';
+            buffer[0] = b'\n';
+            return Ok(1);
+        }
+        if n > 0 {
+            self.last = buffer[n - 1];
+        }
         self.row_bytes.set(self.row_bytes.get() + n as u64);
         if self.row_bytes.get() > MAX_ROW_BYTES {
             return Err(io::Error::from(io::ErrorKind::InvalidData));

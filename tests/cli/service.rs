@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
@@ -62,8 +62,9 @@ impl Server {
             .unwrap();
         let mut server = Self(child);
         for _ in 0..400 {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return (server, format!("http://127.0.0.1:{port}"));
+            let url = format!("http://127.0.0.1:{port}");
+            if run(folder, &format!("history --server {url}")).code == 0 {
+                return (server, url);
             }
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -74,10 +75,19 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Asks it to stop, as a service manager does.
+    fn terminate(&mut self) -> Option<i32> {
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        self.0.wait().ok()?.code()
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = self.terminate();
+        }
     }
 }
 
@@ -142,6 +152,22 @@ fn demo_serve_stays_up_and_its_server_answers() {
         run(folder.path(), &question).code == 0
     });
     assert!(answered, "{}", run(folder.path(), &question).stderr);
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_ends_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, url) = Server::start(folder.path(), "serve --database-url sqlite://server.db");
+    assert_eq!(server.terminate(), Some(0));
+    assert_eq!(run(folder.path(), &format!("history --server {url}")).code, 1, "it is gone");
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    for (listen, code) in [(address.to_string().as_str(), "cannot_listen"), ("0.0.0.0:0", "bad_settings")] {
+        let refused = run(folder.path(), &format!("serve --listen {listen} --database-url sqlite://server.db"));
+        assert_eq!(refused.code, 1, "{listen}");
+        assert!(refused.stderr.contains(code), "{}", refused.stderr);
+    }
 }
 
 #[test]

@@ -188,6 +188,22 @@ fn a_bad_number_on_line_5000_is_named_with_its_line() {
 }
 
 #[test]
+fn lines_are_counted_as_an_editor_counts_them() {
+    let good = "2026-06-01T00:00:00Z,0.1";
+    for (text, line) in [
+        (format!("start,kwh\n{good}\n2026-06-01T00:30:00Z,x\n"), 3),
+        (format!("start,kwh\n{good}\n2026-06-01T00:30:00Z,x"), 3),
+        (format!("start,kwh\r\n{good}\r\n2026-06-01T00:30:00Z,x\r\n"), 3),
+        (format!("\u{feff}start,kwh\r\n\r\n{good}\r\n \r\n2026-06-01T00:30:00Z,x"), 5),
+        (format!("\nstart,kwh\n\n{good}\n\n\n2026-06-01T00:30:00Z,x\n\n"), 7),
+        ("start,kwh\n\"2026-06-01T00:00:00Z\",\"0.1\n\"\n2026-06-01T00:30:00Z,x\n".to_owned(), 4),
+        (format!("start,kwh\n{good}\n2026-06-01T00:30:00Z,\"x\n\ny\"\n{good}"), 3),
+    ] {
+        assert_eq!(refusal(read_text(&text)), ("bad_number", Some(line), None), "{text:?}");
+    }
+}
+
+#[test]
 fn headers_that_do_not_say_what_is_what_are_refused() {
     let row = "\n2026-06-01T00:00:00Z,1,1\n";
     for (header, code) in [

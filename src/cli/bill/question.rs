@@ -168,8 +168,10 @@ fn plan_argument(argument: &str) -> Result<(PlanId, PathBuf), CliError> {
     Ok((crate::cli::import::id_of_file(&path)?, path))
 }
 
+/// The text of a document, without a byte-order mark.
 fn read_text(path: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(path).map_err(|e| CliError::unreadable(path, &e))
+    let text = std::fs::read_to_string(path).map_err(|e| CliError::unreadable(path, &e))?;
+    Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
 }
 
 fn options(bill: &Bill) -> Result<Options, CliError> {
