@@ -48,18 +48,29 @@ impl Demo {
             return client.wait();
         }
         if format == Format::Table {
-            print_line(
-                "\nGo on:\n   samebill demo --serve    the same data in a server to play with, and curl lines for it\n   \
-                 samebill bill --help     plans on your own readings, offline\n   \
-                 samebill serve           a server of your own",
-            )?;
+            print_line(&how_to_go_on(&program()))?;
         }
         Ok(())
     }
 }
 
+/// How this program was called, so that what is printed can be typed: `samebill`, `target/release/samebill`.
+fn program() -> String {
+    let called = std::env::args().next().unwrap_or_default();
+    if called.is_empty() || called.starts_with('/') { "samebill".to_owned() } else { called }
+}
+
+fn how_to_go_on(program: &str) -> String {
+    format!(
+        "\nGo on:\n   {program} demo --serve    the same data in a server to play with, and curl lines for it\n   \
+         {program} bill --help     plans on your own readings, offline\n   \
+         {program} serve           a server of your own"
+    )
+}
+
 /// Lines that work while the server is up.
 fn things_to_try(base_url: &str) -> String {
+    let program = program();
     let plans = story::plan_ids().map(|id| format!("\"{id}\"")).join(", ");
     format!(
         r#"
@@ -70,7 +81,7 @@ The server listens on {base_url} until Ctrl-C. In another terminal:
    curl -s '{base_url}/v1/comparisons?customer_id=chicago-home&status=all'
    curl -s {base_url}/v1/customers/london-home
    curl -s {base_url}/v1/plans/fpl-rs-1
-   samebill compare --server {base_url} --customer chicago-home --period 2017-01 --plan fpl-rs-1 psco-rd
-   samebill history --server {base_url} --customer chicago-home"#
+   {program} compare --server {base_url} --customer chicago-home --period 2017-01 --plan fpl-rs-1 psco-rd
+   {program} history --server {base_url} --customer chicago-home"#
     )
 }

@@ -70,8 +70,13 @@ impl fmt::Display for CliError {
         let lists =
             problem.as_object().into_iter().flatten().filter_map(|(name, value)| Some((name, value.as_array()?)));
         for (name, items) in lists {
-            for item in items.iter().take(10) {
+            for item in items.iter().filter(|item| items.len() > 1 || item["message"] != detail).take(10) {
                 write!(f, "\n  {}", one_line(item))?;
+            }
+            if items.iter().any(|item| item["code"] == "not_billable") {
+                f.write_str(
+                    "\n  with --allow-unbilled it is taken all the same, and every bill lists what is not on it",
+                )?;
             }
             if items.len() > 10 {
                 write!(f, "\n  … {} more of {name}", items.len() - 10)?;
@@ -84,6 +89,11 @@ impl fmt::Display for CliError {
 /// An item of a list of faults, for people.
 fn one_line(item: &Value) -> String {
     match item {
+        // A fault: whose, where, what.
+        Value::Object(members) if members.contains_key("message") => {
+            let parts = ["plan_id", "pointer", "message"].iter().filter_map(|name| members.get(*name)?.as_str());
+            parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+        }
         Value::Object(members) => {
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let members: Vec<String> = members.iter().map(|(name, value)| format!("{name} {}", text(value))).collect();
@@ -116,6 +126,18 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("plans_not_billable: some plans cannot be billed\n"), "{text}");
         assert!(text.contains("plan_id tou") && text.contains("pointer /charges/1"), "{text}");
+    }
+
+    #[test]
+    fn a_tariff_with_parts_that_cannot_be_billed_names_the_flag() {
+        let fault = |pointer: &str| json!({"code": "not_billable", "pointer": pointer, "message": "no times"});
+        let problem = |errors: Value| {
+            CliError::Problem(json!({"code": "plan_invalid", "detail": "no times", "errors": errors})).to_string()
+        };
+        let two = problem(json!([fault("/a"), fault("/b")]));
+        assert!(two.contains("\n  /a: no times\n  /b: no times\n  with --allow-unbilled"), "{two}");
+        let one = problem(json!([fault("/a")]));
+        assert!(!one.contains("/a: no times") && one.contains("--allow-unbilled"), "the detail said it: {one}");
     }
 
     #[test]
