@@ -6,6 +6,7 @@ mod database;
 mod imports;
 mod migrations;
 mod resources;
+mod servers;
 mod superseding;
 
 /// Declares each behaviour once and runs it on both engines, each time on a fresh database.
