@@ -89,6 +89,7 @@ codes! {
     PlanInvalid         "plan_invalid"            422 false "The plan cannot be billed"
     PlanNotInForce      "plan_not_in_force"       422 false "A plan has no version on some days"
     UsageIncomplete     "usage_incomplete"        422 false "Too many readings are missing"
+    UsageInstant        "usage_instant"           422 false "An instant lies outside the years 1 to 9999"
     CurrenciesDiffer    "currencies_differ"       422 false "The plans have different currencies"
     PlansNotBillable    "plans_not_billable"      422 false "Some plans cannot be billed here"
     NumbersTooLarge     "numbers_too_large"       422 false "The numbers are too large to be exact"
@@ -276,7 +277,7 @@ impl From<&ComparisonError> for Problem {
                 Self::new(Code::NoPredecessor, format!("{text}; name the other side with ?with="))
             }
             ComparisonError::Store(StoreError::Conflict { code, detail }) => {
-                let known = Code::ALL.iter().find(|known| known.status() == 409 && known.as_str() == *code);
+                let known = Code::ALL.iter().find(|known| known.as_str() == *code);
                 match known {
                     Some(known) => Self::new(*known, detail.clone()),
                     None => Self::internal(format!("the store refuses with an unknown code {code}: {detail}")),
