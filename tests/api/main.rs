@@ -3,6 +3,8 @@
 
 mod helpers;
 mod races;
+mod refusals;
+mod resources;
 mod story;
 
 /// Declares each behaviour once and runs it on both engines, each time on a fresh server and database.
