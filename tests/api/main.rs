@@ -6,6 +6,7 @@ mod races;
 mod refusals;
 mod resources;
 mod story;
+mod unsure;
 
 /// Declares each behaviour once and runs it on both engines, each time on a fresh server and database.
 macro_rules! on_both_engines {

@@ -14,7 +14,7 @@ use crate::on_both_engines;
 /// Codes that need a stop between two steps, or a fault of ours: `tests/api_stops` provokes them.
 const PROVOKED_AT_STOPS: [Code; 3] = [Code::Internal, Code::Overloaded, Code::InputsChanging];
 
-/// Codes that need a database that does not answer: `tests/api/processes.rs` provokes them.
+/// Codes that need a database that does not answer: `unsure.rs` provokes them.
 const PROVOKED_WITHOUT_DATABASE: [Code; 3] = [Code::Busy, Code::OutcomeUnknown, Code::NotReady];
 
 /// A refusal as it has to look.

@@ -1,0 +1,235 @@
+//! A database whose commits get lost: what is known of an answer is said, what is not is not.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use chrono::NaiveDate;
+use samebill::app;
+use samebill::config::Settings;
+use samebill::store::*;
+use samebill::words::*;
+use serde_json::json;
+
+use crate::helpers::{Client, Database, Engine, june, question};
+
+/// What the next write of a comparison comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The commit happened and its answer got lost.
+    LostAnswer,
+    /// The commit did not happen, and nobody can say so.
+    LostCommit,
+    /// Nothing can be read or written any more.
+    Gone,
+    Busy,
+    Broken,
+}
+
+/// A store that fails on demand.
+struct Unsure {
+    store: Arc<dyn Store>,
+    fault: Arc<Mutex<Option<Fault>>>,
+}
+
+impl Unsure {
+    fn write<T>(&self, write: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let mut fault = self.fault.lock().unwrap();
+        match *fault {
+            None => write(),
+            Some(Fault::LostAnswer) => {
+                *fault = None;
+                write()?;
+                Err(StoreError::OutcomeUnknown(None))
+            }
+            Some(Fault::LostCommit) => {
+                *fault = None;
+                Err(StoreError::OutcomeUnknown(None))
+            }
+            Some(Fault::Gone) => {
+                write()?;
+                Err(StoreError::OutcomeUnknown(None))
+            }
+            Some(Fault::Busy) => Err(StoreError::Busy(None)),
+            Some(Fault::Broken) => Err(StoreError::Database("no such table: comparisons".into())),
+        }
+    }
+
+    /// Reads go wrong once a write of a database that is gone has been tried.
+    fn read<T>(&self, is_after_write: bool, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let fault = *self.fault.lock().unwrap();
+        if fault == Some(Fault::Gone) && is_after_write { Err(StoreError::Busy(None)) } else { read() }
+    }
+}
+
+type Res<T> = Result<T, StoreError>;
+
+impl Store for Unsure {
+    fn check_ready(&self) -> Res<()> {
+        self.read(true, || self.store.check_ready())
+    }
+    fn put_customer(&self, t: &TenantId, id: &CustomerId, d: &CustomerDocument, now: Timestamp) -> Res<Put<Customer>> {
+        self.store.put_customer(t, id, d, now)
+    }
+    fn customer(&self, t: &TenantId, id: &CustomerId) -> Res<Option<Customer>> {
+        self.store.customer(t, id)
+    }
+    fn list_customers(&self, t: &TenantId, after: Option<&CustomerId>, limit: u32) -> Res<Vec<Customer>> {
+        self.store.list_customers(t, after, limit)
+    }
+    fn put_plan(&self, t: &TenantId, id: &PlanId, new: &NewPlanVersion, now: Timestamp) -> Res<Put<PlanVersion>> {
+        self.store.put_plan(t, id, new, now)
+    }
+    fn plan_versions(&self, t: &TenantId, ids: &[&PlanId]) -> Res<BTreeMap<PlanId, Vec<PlanVersion>>> {
+        self.store.plan_versions(t, ids)
+    }
+    fn list_plans(&self, t: &TenantId, f: &PlanFilter, after: Option<&PlanId>, limit: u32) -> Res<Vec<PlanVersion>> {
+        self.store.list_plans(t, f, after, limit)
+    }
+    fn register_period(&self, t: &TenantId, p: &RegisteredPeriod, now: Timestamp) -> Res<Put<RegisteredPeriod>> {
+        self.store.register_period(t, p, now)
+    }
+    fn period(&self, t: &TenantId, id: &PeriodId) -> Res<Option<RegisteredPeriod>> {
+        self.store.period(t, id)
+    }
+    fn list_periods(&self, t: &TenantId, after: Option<&PeriodId>, limit: u32) -> Res<Vec<RegisteredPeriod>> {
+        self.store.list_periods(t, after, limit)
+    }
+    fn cycle_periods(&self, t: &TenantId, cycle: &str, days: &Range<NaiveDate>) -> Res<Vec<BillingPeriod>> {
+        self.store.cycle_periods(t, cycle, days)
+    }
+    fn import_usage(&self, t: &TenantId, c: &CustomerId, i: &UsageImport, now: Timestamp) -> Res<ImportOutcome> {
+        self.store.import_usage(t, c, i, now)
+    }
+    fn usage(&self, t: &TenantId, c: &CustomerId, window: Range<i64>) -> Res<StoredUsage> {
+        self.store.usage(t, c, window)
+    }
+    fn usage_at(&self, t: &TenantId, c: &CustomerId, w: Range<i64>, b: &[BlockRevision]) -> Res<Option<StoredUsage>> {
+        self.store.usage_at(t, c, w, b)
+    }
+    fn usage_revisions(&self, t: &TenantId, c: &CustomerId, after: i64, limit: u32) -> Res<Vec<UsageRevision>> {
+        self.store.usage_revisions(t, c, after, limit)
+    }
+    fn current_by_key(&self, t: &TenantId, key: &[u8; 32]) -> Res<Option<StoredComparison>> {
+        self.store.current_by_key(t, key)
+    }
+    fn comparison(&self, t: &TenantId, id: ComparisonId) -> Res<Option<StoredComparison>> {
+        // The first thing that is read after an unknown outcome.
+        self.read(true, || self.store.comparison(t, id))
+    }
+    fn insert_comparison(&self, new: &NewComparison, now: Timestamp) -> Res<Inserted> {
+        self.write(|| self.store.insert_comparison(new, now))
+    }
+    fn supersede(&self, old: ComparisonId, new: &NewComparison, c: &SupersedeCause, now: Timestamp) -> Res<Superseded> {
+        self.write(|| self.store.supersede(old, new, c, now))
+    }
+    fn list_comparisons(
+        &self,
+        t: &TenantId,
+        f: &ComparisonFilter,
+        before: Option<(Timestamp, ComparisonId)>,
+        limit: u32,
+    ) -> Res<Vec<ComparisonRow>> {
+        self.store.list_comparisons(t, f, before, limit)
+    }
+    fn chain(&self, t: &TenantId, key: &[u8; 32]) -> Res<Vec<ComparisonRow>> {
+        self.store.chain(t, key)
+    }
+    fn as_of(
+        &self,
+        t: &TenantId,
+        c: &CustomerId,
+        at: Timestamp,
+        period: Option<&BillingPeriod>,
+        plan: Option<&PlanReference>,
+    ) -> Res<Vec<ComparisonRow>> {
+        self.store.as_of(t, c, at, period, plan)
+    }
+    fn newer_plan_versions(&self, t: &TenantId, id: ComparisonId) -> Res<Vec<NewerPlanVersion>> {
+        self.store.newer_plan_versions(t, id)
+    }
+    fn customer_document(&self, t: &TenantId, c: &CustomerId, version: i64) -> Res<Option<CustomerDocument>> {
+        self.store.customer_document(t, c, version)
+    }
+    fn customer_versions(&self, t: &TenantId, c: &CustomerId, after: i64) -> Res<Vec<(i64, Timestamp)>> {
+        self.store.customer_versions(t, c, after)
+    }
+}
+
+/// A filled server on such a database.
+fn on_each(story: impl Fn(&Client, &Database, &dyn Fn(Option<Fault>))) {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let Some(database) = Database::create(engine) else { continue };
+        let fault = Arc::new(Mutex::new(None));
+        let store = store_of(&database.url);
+        let store = Arc::new(Unsure { store, fault: Arc::clone(&fault) });
+        let settings = Settings { http_workers: 1, ..Settings::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = app::spawn(&settings, store, listener).unwrap();
+        let client = Client::new(&format!("http://{}", server.address()));
+        client.fill();
+        story(&client, &database, &|next| *fault.lock().unwrap() = next);
+        server.stop().unwrap();
+    }
+}
+
+fn store_of(url: &str) -> Arc<dyn Store> {
+    samebill::store::open(url, &StoreOptions::default()).unwrap()
+}
+
+#[test]
+fn an_answer_whose_commit_got_lost_is_found_by_its_id() {
+    on_each(|client, database, fail| {
+        fail(Some(Fault::LostAnswer));
+        let first = client.compare(&question(&["flat"])).expect(201);
+        assert_eq!(client.compare(&question(&["flat"])).expect(200).body, first.body);
+        client.import("c-1", &june(2.0)).expect(200);
+        fail(Some(Fault::LostAnswer));
+        let second = client.supersede(&first.id(), &json!({"reason": "usage_corrected"})).expect(201);
+        assert_eq!(client.compare(&question(&["flat"])).expect(200).id(), second.id());
+        assert_eq!(database.count("comparisons"), 2);
+    });
+}
+
+#[test]
+fn what_cannot_be_found_out_is_said_and_the_repeat_is_safe() {
+    on_each(|client, database, fail| {
+        for fault in [Fault::LostCommit, Fault::Gone] {
+            let plan = if fault == Fault::Gone { "cheap" } else { "flat" };
+            fail(Some(fault));
+            let reply = client.compare(&question(&[plan])).expect(503);
+            assert_eq!((reply.code().as_str(), reply.header("retry-after")), ("outcome_unknown", Some("1")));
+            assert_eq!(reply.json()["retryable"], true);
+            fail(None);
+            // Gone: it had been stored after all.
+            let first = client.compare(&question(&[plan])).expect(if fault == Fault::Gone { 200 } else { 201 });
+            fail(Some(Fault::LostCommit));
+            let forced = json!({"reason": "manual", "force": true});
+            assert_eq!(client.supersede(&first.id(), &forced).expect(503).code(), "outcome_unknown");
+            client.supersede(&first.id(), &forced).expect(201);
+        }
+        assert_eq!(database.count("comparisons"), 4);
+    });
+}
+
+#[test]
+fn a_busy_database_is_503_and_a_broken_one_500_without_its_insides() {
+    on_each(|client, database, fail| {
+        fail(Some(Fault::Busy));
+        let reply = client.compare(&question(&["flat"])).expect(503);
+        assert_eq!((reply.code().as_str(), reply.header("retry-after")), ("busy", Some("1")));
+        fail(Some(Fault::Broken));
+        let reply = client.compare(&question(&["flat"])).expect(500);
+        assert_eq!(reply.code(), "internal");
+        assert!(!String::from_utf8_lossy(&reply.body).contains("table"));
+        fail(Some(Fault::Gone));
+        let reply = client.get("/readyz").expect(503);
+        assert_eq!((reply.code().as_str(), reply.header("retry-after")), ("not_ready", Some("1")));
+        client.get("/livez").expect(200);
+        fail(None);
+        client.get("/readyz").expect(200);
+        assert_eq!(database.count("comparisons"), 0);
+        client.compare(&question(&["flat"])).expect(201);
+    });
+}
