@@ -2,6 +2,7 @@
 //! is refused and how.
 
 mod helpers;
+mod processes;
 mod races;
 mod refusals;
 mod resources;

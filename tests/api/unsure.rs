@@ -158,7 +158,7 @@ impl Store for Unsure {
 }
 
 /// A filled server on such a database.
-fn on_each(story: impl Fn(&Client, &Database, &dyn Fn(Option<Fault>))) {
+fn on_each(tell: impl Fn(&Client, &Database, &dyn Fn(Option<Fault>))) {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let Some(database) = Database::create(engine) else { continue };
         let fault = Arc::new(Mutex::new(None));
@@ -169,7 +169,7 @@ fn on_each(story: impl Fn(&Client, &Database, &dyn Fn(Option<Fault>))) {
         let server = app::spawn(&settings, store, listener).unwrap();
         let client = Client::new(&format!("http://{}", server.address()));
         client.fill();
-        story(&client, &database, &|next| *fault.lock().unwrap() = next);
+        tell(&client, &database, &|next| *fault.lock().unwrap() = next);
         server.stop().unwrap();
     }
 }
