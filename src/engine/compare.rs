@@ -11,14 +11,15 @@ use super::bill::MonthBill;
 use super::frame::Frame;
 use super::ground::Ground;
 use super::measure::{Biller, Document, Stop};
-use super::render::{self, Billed};
+use super::render::{self, Edition};
 use super::result::{ComparisonResult, UsageSummary};
 use super::{EngineError, PlanFault, PlanToBill, Question, coverage};
 use crate::tariff::Tariff;
 use crate::tariff::model::Plan;
-use crate::words::{AttributeValue, PlanReference};
+use crate::words::{AttributeValue, BillingPeriod, PlanReference};
 
 /// A plan whose versions have been put under the conventions of the question.
+#[derive(Debug)]
 struct Prepared<'a> {
     plan: &'a PlanToBill,
     tariffs: Vec<Tariff>,
@@ -40,49 +41,101 @@ impl Prepared<'_> {
 /// # Errors
 /// [`EngineError`] names what has no bill; faults of plans are collected, not the first one reported.
 pub fn compare(question: &Question) -> Result<ComparisonResult, EngineError> {
-    check_currencies(question)?;
-    let mut faults: Vec<PlanFault> = Vec::new();
-    let mut prepared: Vec<Prepared<'_>> = Vec::with_capacity(question.plans.len());
-    for plan in &question.plans {
-        match prepare(question, plan) {
-            Ok(plan) => prepared.push(plan),
-            Err(mut found) => faults.append(&mut found),
-        }
-    }
-    let channels_read =
-        prepared.iter().flat_map(Prepared::documents).flat_map(|plan| &plan.reads).map(|read| read.channel.clone());
-    let usage = coverage::usage(question, &channels_read.collect())?;
+    Aggregated::new(question)?.price()?.write()
+}
 
-    let mut grounds = grounds(question, &prepared);
-    prepared.retain_mut(|plan| {
-        let ground = grounds.get_mut(&plan.time_zone).expect("every clock of a plan has its ground");
-        match want(question, ground, plan) {
-            Ok(()) => true,
-            Err(fault) => {
-                faults.push(*fault);
-                false
+/// A question whose readings are added up: one pass for all its plans.
+#[derive(Debug)]
+pub struct Aggregated<'a> {
+    question: &'a Question,
+    plans: Vec<Prepared<'a>>,
+    grounds: HashMap<Tz, Ground<'a>>,
+    usage: UsageSummary,
+    faults: Vec<PlanFault>,
+}
+
+/// A question whose plans are billed, the amounts exact numbers still.
+#[derive(Debug)]
+pub struct Priced<'q> {
+    aggregated: &'q Aggregated<'q>,
+    bills: Vec<Vec<(BillingPeriod, MonthBill)>>,
+}
+
+impl<'a> Aggregated<'a> {
+    /// Checks the question, cuts its days and adds its readings up.
+    ///
+    /// # Errors
+    /// [`EngineError::CurrenciesDiffer`], [`EngineError::UsageIncomplete`], [`EngineError::TooLarge`]; faults of
+    /// plans wait for [`Aggregated::price`], to be told together.
+    pub fn new(question: &'a Question) -> Result<Self, EngineError> {
+        check_currencies(question)?;
+        let mut faults: Vec<PlanFault> = Vec::new();
+        let mut plans: Vec<Prepared<'_>> = Vec::with_capacity(question.plans.len());
+        for plan in &question.plans {
+            match prepare(question, plan) {
+                Ok(plan) => plans.push(plan),
+                Err(mut found) => faults.append(&mut found),
             }
         }
-    });
-    for ground in grounds.values_mut() {
-        ground.aggregate().ok_or(EngineError::TooLarge)?;
+        let channels_read = plans.iter().flat_map(Prepared::documents).flat_map(|plan| &plan.reads);
+        let usage = coverage::usage(question, &channels_read.map(|read| read.channel.clone()).collect())?;
+        let mut grounds = grounds(question, &plans);
+        plans.retain_mut(|plan| {
+            let ground = grounds.get_mut(&plan.time_zone).expect("every clock of a plan has its ground");
+            match want(question, ground, plan) {
+                Ok(()) => true,
+                Err(fault) => {
+                    faults.push(*fault);
+                    false
+                }
+            }
+        });
+        for ground in grounds.values_mut() {
+            ground.aggregate().ok_or(EngineError::TooLarge)?;
+        }
+        Ok(Self { question, plans, grounds, usage, faults })
     }
 
-    let bill = |plan: &Prepared<'_>| bill(question, &grounds[&plan.time_zone], plan, &usage);
-    let results: Vec<Result<Billed, BillFault>> = prepared.par_iter().map(bill).collect();
-    let mut billed = Vec::with_capacity(results.len());
-    for result in results {
-        match result {
-            Ok(bill) => billed.push(bill),
-            Err(BillFault::Plan(fault)) => faults.push(*fault),
-            Err(BillFault::TooLarge) => return Err(EngineError::TooLarge),
+    /// Bills every plan.
+    ///
+    /// # Errors
+    /// [`EngineError::PlansNotBillable`] with the faults of all plans, [`EngineError::TooLarge`].
+    pub fn price(&self) -> Result<Priced<'_>, EngineError> {
+        let bill = |plan: &Prepared<'_>| bill(self.question, &self.grounds[&plan.time_zone], plan);
+        let results: Vec<Result<_, BillFault>> = self.plans.par_iter().map(bill).collect();
+        let mut bills = Vec::with_capacity(results.len());
+        let mut faults = self.faults.clone();
+        for result in results {
+            match result {
+                Ok(bill) => bills.push(bill),
+                Err(BillFault::Plan(fault)) => faults.push(*fault),
+                Err(BillFault::TooLarge) => return Err(EngineError::TooLarge),
+            }
         }
+        if !faults.is_empty() {
+            faults.sort_by(|a, b| a.plan_id.cmp(&b.plan_id));
+            return Err(EngineError::PlansNotBillable(faults));
+        }
+        Ok(Priced { aggregated: self, bills })
     }
-    if !faults.is_empty() {
-        faults.sort_by(|a, b| a.plan_id.cmp(&b.plan_id));
-        return Err(EngineError::PlansNotBillable(faults));
+}
+
+impl Priced<'_> {
+    /// Writes the answer down.
+    ///
+    /// # Errors
+    /// [`EngineError::TooLarge`].
+    pub fn write(self) -> Result<ComparisonResult, EngineError> {
+        let Aggregated { question, plans, usage, .. } = self.aggregated;
+        let mut billed = Vec::with_capacity(plans.len());
+        for (plan, months) in plans.iter().zip(self.bills) {
+            let versions = plan.plan.versions.iter().zip(plan.documents());
+            let editions: Vec<Edition<'_>> =
+                versions.map(|(version, plan)| Edition { version: version.version, plan }).collect();
+            billed.push(render::plan(plan.plan, &editions, months, usage, plan.split_evenly)?);
+        }
+        render::ranked(question, usage.clone(), billed)
     }
-    render::ranked(question, usage, billed)
 }
 
 fn check_currencies(question: &Question) -> Result<(), EngineError> {
@@ -201,21 +254,12 @@ enum BillFault {
     TooLarge,
 }
 
-impl From<EngineError> for BillFault {
-    fn from(_: EngineError) -> Self {
-        Self::TooLarge
-    }
-}
-
 fn bill(
     question: &Question,
     ground: &Ground<'_>,
     prepared: &Prepared<'_>,
-    usage: &UsageSummary,
-) -> Result<Billed, BillFault> {
-    let versions = prepared.plan.versions.iter().zip(&prepared.tariffs);
-    let documents: Vec<Document<'_>> =
-        versions.map(|(version, tariff)| Document::new(ground, question, version.version, tariff.plan())).collect();
+) -> Result<Vec<(BillingPeriod, MonthBill)>, BillFault> {
+    let documents: Vec<Document<'_>> = prepared.documents().map(|plan| Document::new(ground, question, plan)).collect();
     let in_force = in_force(ground, prepared.plan);
     let n_earlier = ground.frame.n_earlier;
     let month = |month: usize| Biller::new(ground, question, &documents, &in_force).month(month);
@@ -241,7 +285,7 @@ fn bill(
             }
         }
     }
-    Ok(render::plan(prepared.plan, &documents, months, usage, prepared.split_evenly)?)
+    Ok(months)
 }
 
 /// For each billing month, which version holds on which segments; none for the earlier months.

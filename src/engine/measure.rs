@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 use chrono::{Datelike, NaiveDate};
 
+use super::Question;
 use super::bill::ChargeBill;
 use super::ground::{Ground, Table};
-use super::{EngineError, Question};
 use crate::tariff::ConventionOverrides;
 use crate::tariff::exact::{Decimal, Exact};
 use crate::tariff::model::{
@@ -49,16 +49,9 @@ impl Stop {
     }
 }
 
-impl From<Stop> for EngineError {
-    fn from(_: Stop) -> Self {
-        Self::TooLarge
-    }
-}
-
 /// One version of a plan, with what it reads.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
-    pub(super) version: u32,
     pub(super) plan: &'a Plan,
     pub(super) tables: Vec<Table>,
     /// The conventions from outside over the plan's own.
@@ -67,9 +60,8 @@ pub(super) struct Document<'a> {
 
 impl<'a> Document<'a> {
     /// A version with its tables filled.
-    pub(super) fn new(ground: &Ground<'_>, question: &Question, version: u32, plan: &'a Plan) -> Self {
+    pub(super) fn new(ground: &Ground<'_>, question: &Question, plan: &'a Plan) -> Self {
         Self {
-            version,
             plan,
             tables: plan.reads.iter().map(|read| Table::new(ground, plan, read)).collect(),
             conventions: question.options.conventions.over(plan.conventions),

@@ -26,7 +26,7 @@ use chrono_tz::Tz;
 use rust_decimal::Decimal;
 
 pub use calendar::{billing_months, earlier_months, instants, is_registered};
-pub use compare::compare;
+pub use compare::{Aggregated, Priced, compare};
 pub use result::{ComparisonResult, Gap, LineItem, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary};
 
 use crate::tariff::{ConventionOverrides, Tariff};

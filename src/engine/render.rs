@@ -3,11 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bill::{BilledLine, MonthBill};
-use super::measure::Document;
 use super::result::{ComparisonResult, LineItem, NotBilled, PeriodBill, PlanBill, UsageSummary};
 use super::{EngineError, PlanToBill, Question};
 use crate::tariff::exact::{Exact, Money, RoundingMode};
 use crate::tariff::model::{Kind, Plan};
+
+/// One version of a plan.
+#[derive(Debug)]
+pub(super) struct Edition<'a> {
+    pub(super) version: u32,
+    pub(super) plan: &'a Plan,
+}
 
 /// The bills of one plan, not yet compared.
 #[derive(Debug)]
@@ -19,7 +25,7 @@ pub(super) struct Billed {
 /// Writes one plan's bill.
 pub(super) fn plan(
     plan: &PlanToBill,
-    documents: &[Document<'_>],
+    documents: &[Edition<'_>],
     months: Vec<(crate::words::BillingPeriod, MonthBill)>,
     usage: &UsageSummary,
     split_evenly: bool,
@@ -86,7 +92,7 @@ pub(super) fn plan(
     Ok(Billed { bill, total })
 }
 
-fn line_item(documents: &[Document<'_>], billed: &BilledLine) -> Result<LineItem, EngineError> {
+fn line_item(documents: &[Edition<'_>], billed: &BilledLine) -> Result<LineItem, EngineError> {
     let document = &documents[billed.document];
     let charge = &document.plan.charges[billed.charge];
     let line = &billed.line;
@@ -105,7 +111,7 @@ fn line_item(documents: &[Document<'_>], billed: &BilledLine) -> Result<LineItem
     })
 }
 
-fn rounding_line(documents: &[Document<'_>], money: Money, plan: &Plan) -> LineItem {
+fn rounding_line(documents: &[Edition<'_>], money: Money, plan: &Plan) -> LineItem {
     LineItem {
         charge_id: "rounding".to_owned(),
         kind: Kind::Rounding.as_str().to_owned(),

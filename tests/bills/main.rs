@@ -1,5 +1,6 @@
 //! Bills we did not compute, and bills worked by hand.
 
+mod calendar;
 mod hand;
 mod pairs;
 mod properties;

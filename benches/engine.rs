@@ -1,0 +1,115 @@
+//! What a year of 15-minute readings costs: added up once, priced under one plan and under a hundred.
+//!
+//! The yardstick, `engine/sum_of_readings`, is the plain sum of the same 35,040 readings; figures are best told as
+//! ratios to it. Run with `cargo bench --bench engine`.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use samebill::engine::{Aggregated, Options, PlanToBill, Question, VersionInForce, compare, instants};
+use samebill::tariff::Tariff;
+use samebill::usage::{Channel, Quality, Reading, Series};
+use samebill::words::BillingPeriod;
+
+const ZONE: chrono_tz::Tz = chrono_tz::Tz::America__Chicago;
+
+/// 365 days of 96 readings.
+const N_READINGS: usize = 35_040;
+
+fn year() -> BillingPeriod {
+    BillingPeriod::new("2026-01-01".parse().unwrap(), "2027-01-01".parse().unwrap()).unwrap()
+}
+
+/// Readings of up to 1 kWh from a plain generator.
+fn readings() -> Series {
+    let mut state = 1u64;
+    let readings: Vec<Reading> = instants(ZONE, &year())
+        .step_by(900)
+        .map(|start| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let milliwatt_hours = i64::try_from(state >> 44).unwrap();
+            Reading { start, seconds: 900, milliwatt_hours, quality: Quality::Measured }
+        })
+        .collect();
+    assert_eq!(readings.len(), N_READINGS);
+    Series::from_sorted(&readings)
+}
+
+/// A plan like no other: time of use with tiers, demand on and off peak, a standing charge, a tax.
+fn plan(n: usize) -> PlanToBill {
+    let (on, off, night) = (13 + n % 5, 18 + n / 5 % 5, 4 + n / 25 % 4);
+    let summer = if n % 2 == 0 { "[6, 7, 8, 9]" } else { "[5, 6, 7, 8, 9, 10]" };
+    let document = format!(
+        r#"{{"name": "plan {n}", "currency": "USD",
+        "schedules": {{"tou": {{"periods": [
+            {{"period": "summer_on", "months": {summer}, "days": "weekdays", "hours": ["{on}:00-{off}:15"]}},
+            {{"period": "night", "hours": ["22:30-0{night}:45"]}},
+            {{"period": "off"}}]}}}},
+        "charges": [
+            {{"id": "standing", "kind": "fixed", "price": "0.4{n:02}", "per": "day"}},
+            {{"id": "energy", "kind": "energy", "schedule": "tou", "steps": {{
+                "summer_on": [{{"to": "300", "price": "0.31"}}, {{"price": "0.4{n:02}"}}],
+                "night": [{{"price": "0.07"}}],
+                "off": [{{"to": "500", "price": "0.11"}}, {{"to": "900", "price": "0.13"}}, {{"price": "0.17"}}]}}}},
+            {{"id": "demand", "kind": "demand", "schedule": "tou", "prices": {{"summer_on": "6.5", "off": "2.{n:02}"}}}},
+            {{"id": "tax", "kind": "tax", "percent": "6.25"}}]}}"#
+    );
+    PlanToBill {
+        reference: format!("plan-{n:02}").parse().unwrap(),
+        versions: vec![VersionInForce {
+            version: 1,
+            days: year(),
+            tariff: Arc::new(Tariff::from_json(&document).unwrap()),
+        }],
+    }
+}
+
+fn question(n_plans: usize) -> Question {
+    Question {
+        time_zone: ZONE,
+        period: year(),
+        months: year().billing_months(&[]),
+        months_registered: false,
+        earlier_months: Vec::new(),
+        readings: BTreeMap::from([(Channel::import(), readings())]),
+        attributes: BTreeMap::new(),
+        plans: (0..n_plans).map(plan).collect(),
+        options: Options::default(),
+    }
+}
+
+fn bench(c: &mut Criterion) {
+    // One thread: what is measured is work, not cores.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let series = readings();
+    let values = &series.runs()[0].milliwatt_hours;
+    let sum: i64 = values.iter().sum();
+    let mut group = c.benchmark_group("engine");
+    group.throughput(Throughput::Elements(N_READINGS as u64));
+    group.bench_function("sum_of_readings", |b| b.iter(|| black_box(black_box(values).iter().sum::<i64>())));
+    for n_plans in [1, 100] {
+        let question = question(n_plans);
+        let result = pool.install(|| compare(&question)).unwrap();
+        assert_eq!(result.plans.len(), n_plans);
+        let import: f64 = result.usage.import_kwh.parse().unwrap();
+        #[expect(clippy::cast_precision_loss, reason = "a check of a few digits")]
+        let expected = sum as f64 / 1e6;
+        assert!((import - expected).abs() < 1e-3);
+        group.bench_function(format!("aggregate/{n_plans}_plans/year_15min"), |b| {
+            b.iter(|| pool.install(|| Aggregated::new(black_box(&question)).unwrap()));
+        });
+        let aggregated = pool.install(|| Aggregated::new(&question)).unwrap();
+        group.bench_function(format!("price/{n_plans}_plans/year_15min"), |b| {
+            b.iter(|| pool.install(|| black_box(aggregated.price().unwrap())));
+        });
+        group.bench_function(format!("compare/{n_plans}_plans/year_15min"), |b| {
+            b.iter(|| pool.install(|| compare(black_box(&question)).unwrap()));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);
