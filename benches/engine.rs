@@ -40,7 +40,7 @@ fn readings() -> Series {
 /// A plan like no other: time of use with tiers, demand on and off peak, a standing charge, a tax.
 fn plan(n: usize) -> PlanToBill {
     let (on, off, night) = (13 + n % 5, 18 + n / 5 % 5, 4 + n / 25 % 4);
-    let summer = if n % 2 == 0 { "[6, 7, 8, 9]" } else { "[5, 6, 7, 8, 9, 10]" };
+    let summer = if n.is_multiple_of(2) { "[6, 7, 8, 9]" } else { "[5, 6, 7, 8, 9, 10]" };
     let document = format!(
         r#"{{"name": "plan {n}", "currency": "USD",
         "schedules": {{"tou": {{"periods": [

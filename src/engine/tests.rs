@@ -193,13 +193,13 @@ fn a_month_with_too_few_readings_has_no_bill() {
     assert_eq!(result.plans[0].total, "707.00");
     match without(100..138) {
         Err(EngineError::UsageIncomplete { intervals: 706, expected_intervals: 744, gaps, .. }) => {
-            assert_eq!(gaps.len(), 1)
+            assert_eq!(gaps.len(), 1);
         }
         other => panic!("{other:?}"),
     }
     match asked(&plan, |question| question.readings.clear()) {
         Err(EngineError::UsageIncomplete { intervals: 0, expected_intervals: 744, gaps, .. }) => {
-            assert_eq!(gaps.len(), 1)
+            assert_eq!(gaps.len(), 1);
         }
         other => panic!("{other:?}"),
     }

@@ -98,7 +98,7 @@ fn schedules() {
     let place = |field: &str| format!("/schedules/s/periods/0/{field}");
     for (rule, code, field) in [
         (r#"{"period": "P"}"#, "bad_name", "period"),
-        (r#"{}"#, "missing_field", "period"),
+        ("{}", "missing_field", "period"),
         (r#"{"period": "p", "months": [0]}"#, "out_of_range", "months/0"),
         (r#"{"period": "p", "months": [13]}"#, "out_of_range", "months/0"),
         (r#"{"period": "p", "months": []}"#, "missing_field", "months"),
