@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
-use actix_web::web::Data;
+use actix_web::web::{Data, ServiceConfig};
 use actix_web::{App, HttpServer, middleware};
 
 use crate::comparison::{Service, ServiceHost, StartError};
@@ -22,7 +22,7 @@ use crate::store::Store;
 pub fn run(settings: &Settings, store: Arc<dyn Store>, listener: TcpListener) -> io::Result<()> {
     let host = ServiceHost::start(settings, store).map_err(start_error)?;
     let outcome = actix_web::rt::System::new().block_on(async {
-        let server = server(settings, &host, listener)?;
+        let server = server(settings, &host, listener, |_| {})?;
         let handle = server.handle();
         actix_web::rt::spawn(async move {
             asked_to_stop().await;
@@ -48,6 +48,19 @@ pub struct RunningServer {
 /// # Errors
 /// When threads or the server cannot be started.
 pub fn spawn(settings: &Settings, store: Arc<dyn Store>, listener: TcpListener) -> io::Result<RunningServer> {
+    spawn_with(settings, store, listener, |_| {})
+}
+
+/// The same with more routes: a bench measures answers beside one that costs nothing, from the same server.
+///
+/// # Errors
+/// As [`spawn`].
+pub fn spawn_with(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    listener: TcpListener,
+    more: fn(&mut ServiceConfig),
+) -> io::Result<RunningServer> {
     let address = listener.local_addr()?;
     let host = ServiceHost::start(settings, store).map_err(start_error)?;
     let service = Arc::clone(host.service());
@@ -55,7 +68,7 @@ pub fn spawn(settings: &Settings, store: Arc<dyn Store>, listener: TcpListener) 
     let (started, when_started) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new().name("server".to_owned()).spawn(move || {
         let outcome = actix_web::rt::System::new().block_on(async {
-            let server = server(&settings, &host, listener)?;
+            let server = server(&settings, &host, listener, more)?;
             // The receiver waits for exactly this.
             let _ = started.send(server.handle());
             server.await
@@ -105,14 +118,20 @@ impl RunningServer {
     }
 }
 
-fn server(settings: &Settings, host: &ServiceHost, listener: TcpListener) -> io::Result<Server> {
+fn server(
+    settings: &Settings,
+    host: &ServiceHost,
+    listener: TcpListener,
+    more: fn(&mut ServiceConfig),
+) -> io::Result<Server> {
     let api = Data::new(Api::new(Arc::clone(host.service()), settings.clone()));
-    let mut server =
-        HttpServer::new(move || App::new().app_data(api.clone()).wrap(middleware::from_fn(guard)).configure(routes))
-            .disable_signals()
-            .shutdown_timeout(settings.shutdown_timeout_s)
-            .client_disconnect_timeout(Duration::from_secs(5))
-            .keep_alive(Duration::from_secs(75));
+    let mut server = HttpServer::new(move || {
+        App::new().app_data(api.clone()).wrap(middleware::from_fn(guard)).configure(more).configure(routes)
+    })
+    .disable_signals()
+    .shutdown_timeout(settings.shutdown_timeout_s)
+    .client_disconnect_timeout(Duration::from_secs(5))
+    .keep_alive(Duration::from_secs(75));
     if settings.http_workers > 0 {
         server = server.workers(settings.http_workers);
     }

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 pub use access::StoreAccess;
 pub use compare::IfStale;
@@ -56,6 +56,7 @@ pub struct Service {
     engine: EnginePool,
     tariffs: Arc<TariffCache>,
     coalescer: Coalescer,
+    imports: Semaphore,
     limits: Limits,
     n_computations: AtomicU64,
     runtime: Handle,
@@ -110,6 +111,7 @@ impl ServiceHost {
             engine: EnginePool::new(settings.n_engine_threads(), settings.n_engine_jobs(), settings.engine_queue)?,
             tariffs: Arc::new(TariffCache::new(settings.tariff_cache_entries)),
             coalescer: Coalescer::default(),
+            imports: Semaphore::new(settings.n_engine_jobs()),
             limits: Limits {
                 coalescing: settings.coalescing,
                 max_result_bytes: settings.max_result_bytes,
@@ -166,6 +168,15 @@ impl Service {
     ) -> Result<T, ComparisonError> {
         let done = self.runtime.spawn_blocking(work).await;
         done.map_err(|panic| ComparisonError::Internal(format!("work did not end: {panic}")))
+    }
+
+    /// The right to hold the readings of one file in memory; as many at once as comparisons.
+    ///
+    /// # Errors
+    /// [`ComparisonError::Internal`] when the service is stopping.
+    pub async fn import_permit(&self) -> Result<SemaphorePermit<'_>, ComparisonError> {
+        let permit = self.imports.acquire().await;
+        permit.map_err(|_| ComparisonError::Internal("the service is stopping".to_owned()))
     }
 
     /// Comparisons computed since the start, those included that another server's answer made void.
