@@ -8,8 +8,8 @@ use chrono::{Datelike, NaiveDate};
 use super::fill::{self, Rules};
 use super::ladder::{Ladder, Slice};
 use super::measure::{Biller, Document, Span, Stop};
-use crate::tariff::exact::{Exact, Money, RoundingMode};
 use crate::tariff::model::{BoundsPer, Charge, Kind, Measure, Part, Per, PeriodRef, Resets, Rounding, Step, StepPrice};
+use crate::tariff::number::{Exact, Money, RoundingMode};
 use crate::tariff::{BrokenMonthBounds, DatedValues, RoundingOverride, TierAllocation, TierScope, model::PlanRounding};
 use crate::words::AttributeValue;
 

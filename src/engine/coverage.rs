@@ -8,7 +8,7 @@ use chrono::{DateTime, SecondsFormat};
 use super::calendar::instants;
 use super::result::{Gap, UsageSummary};
 use super::{EngineError, Question};
-use crate::tariff::exact::Exact;
+use crate::tariff::number::Exact;
 use crate::usage::{Channel, Quality, Run, Series};
 
 /// Length of a reading where none says it, seconds.

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::ground::{Ground, PlacedReading};
 use super::measure::{Document, Stop};
-use crate::tariff::exact::Exact;
 use crate::tariff::model::{DayValue, DemandSpec, Distinct};
+use crate::tariff::number::Exact;
 
 /// A window's energy and where it begins; all windows of one need have one length.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::ladder::{self, Ladder, Slice};
 use super::measure::{Biller, Document, Span, Stop};
-use crate::tariff::exact::Exact;
 use crate::tariff::model::{Charge, EnergySpec, Measure, Resets};
+use crate::tariff::number::Exact;
 use crate::tariff::{TierAllocation, TierScope};
 
 /// How the quantities of a charge run through the ladders of its periods.
@@ -198,7 +198,7 @@ impl<'a> Biller<'a> {
 fn whole_bounds(ladders: &[Ladder]) -> Result<Vec<Vec<Option<i64>>>, Stop> {
     let million = Exact::whole(1_000_000);
     let whole = |bound: &Exact| {
-        let digits = bound.times(&million).settled(0, crate::tariff::exact::RoundingMode::HalfEven);
+        let digits = bound.times(&million).settled(0, crate::tariff::number::RoundingMode::HalfEven);
         digits.and_then(|digits| i64::try_from(digits).ok()).ok_or(Stop::TooLarge)
     };
     ladders

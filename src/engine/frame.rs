@@ -11,7 +11,7 @@ use chrono_tz::Tz;
 
 use super::Question;
 use super::calendar::{LocalDays, instants};
-use crate::tariff::exact::Exact;
+use crate::tariff::number::Exact;
 use crate::tariff::schedule::Schedule;
 use crate::words::BillingPeriod;
 

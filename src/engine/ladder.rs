@@ -1,7 +1,7 @@
 //! Ladders: what part of a quantity is priced at which step. Source of the rules: PLAN-MODEL section 2, "Steps".
 
 use super::measure::Stop;
-use crate::tariff::exact::Exact;
+use crate::tariff::number::Exact;
 
 /// The bounds of one ladder on one span of days.
 #[derive(Debug, Clone)]

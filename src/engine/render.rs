@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bill::{BilledLine, MonthBill};
 use super::result::{ComparisonResult, LineItem, NotBilled, PeriodBill, PlanBill, UsageSummary};
 use super::{EngineError, PlanToBill, Question};
-use crate::tariff::exact::{Exact, Money, RoundingMode};
 use crate::tariff::model::{Kind, Plan};
+use crate::tariff::number::{Exact, Money, RoundingMode};
 
 /// One version of a plan.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ fn rounding_line(documents: &[Edition<'_>], money: Money, plan: &Plan) -> LineIt
 
 /// `total / kWh`, six decimals, half up; `None` when nothing was used.
 fn average_price(total: Money, import_kwh: &str) -> Result<Option<String>, EngineError> {
-    let kwh = crate::tariff::exact::Decimal::parse(import_kwh, 6).map_err(|_| EngineError::TooLarge)?;
+    let kwh = crate::tariff::number::Decimal::parse(import_kwh, 6).map_err(|_| EngineError::TooLarge)?;
     let Some(price) = Exact::from(total).divided_by(&Exact::from(kwh)) else { return Ok(None) };
     let digits = price.settled(6, RoundingMode::HalfUp).ok_or(EngineError::TooLarge)?;
     let settled = Money::settle(&Exact::scaled(digits, 6)).ok_or(EngineError::TooLarge)?;

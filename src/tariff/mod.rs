@@ -1,13 +1,14 @@
 //! The model of a tariff: the plan document, checked when built, and one adapter a foreign format.
 //!
-//! `document.rs` is what the JSON may hold, [`Tariff`] what has passed every check. No readings and no bill here.
+//! `document/` is what the JSON may hold, `model.rs` what has passed every check, [`Tariff`] that with its canonical
+//! text; `schedule.rs` compiles rules to stretches of a day. No readings and no bill here.
 
 mod conventions;
 mod currency;
 mod document;
-pub(crate) mod exact;
 mod json;
 pub(crate) mod model;
+pub(crate) mod number;
 mod overrides;
 pub(crate) mod schedule;
 mod urdb;

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use chrono_tz::Tz;
 
 use super::conventions::{ConventionOverrides, TierAllocation, TierScope};
-use super::exact::{Decimal, RoundingMode};
+use super::number::{Decimal, RoundingMode};
 use super::schedule::Schedule;
 use crate::usage::Channel;
 

@@ -1,4 +1,4 @@
-//! Bills small enough to check on paper: every file of `fixtures/bills`, with its working.
+//! Bills small enough to check on paper: every file of `fixtures/bills/hand`, with its working.
 //!
 //! A case holds `plan` (a document) or `versions` (documents with the day from which each holds), `time_zone`,
 //! `period`, `readings`, and the lines and totals that the working comes to. Of `readings` the first stretch that
@@ -73,7 +73,7 @@ struct Stretch {
 
 #[test]
 fn every_hand_worked_bill_comes_out() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bills");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bills/hand");
     let mut names: Vec<_> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

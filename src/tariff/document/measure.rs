@@ -2,12 +2,12 @@
 
 use chrono::NaiveDate;
 
-use super::super::exact::Decimal;
 use super::super::json::Json;
 use super::super::model::{
     DayValue, DemandSpec, Distinct, EnergySpec, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef,
     Take, TimeUnit,
 };
+use super::super::number::Decimal;
 use super::walk::{Node, Object};
 use super::{MAX_LOOK_BACK_MONTHS, NamedMeasure, Reader, month_day};
 use crate::usage::Channel;

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use super::super::TariffError;
 use super::super::conventions::UnknownChoice;
-use super::super::exact::{Decimal, DecimalError};
 use super::super::json::{Json, push_token};
+use super::super::number::{Decimal, DecimalError};
 
 /// The faults found so far.
 #[derive(Debug, Default)]

@@ -3,13 +3,12 @@
 //! Most values fit 128 bits and stay there; what does not is carried in as many digits as it takes.
 
 use std::cmp::Ordering;
-use std::fmt;
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-/// Decimals at which a line without a rounding of its own is settled.
-pub(crate) const MONEY_DECIMALS: u32 = 18;
+use super::MONEY_DECIMALS;
+use super::decimal::{Decimal, scaled_text};
 
 /// Values of more bits than this are too large to go on with.
 const MAX_BITS: u64 = 1 << 16;
@@ -27,108 +26,6 @@ const POWERS_OF_TEN: [i128; N_POWERS] = {
 
 fn power_of_ten(exponent: u32) -> Option<i128> {
     POWERS_OF_TEN.get(exponent as usize).copied()
-}
-
-/// A decimal as written: `digits / 10^scale`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Decimal {
-    digits: i128,
-    scale: u32,
-}
-
-/// Why a text is no decimal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum DecimalError {
-    /// Not digits with at most one point and a sign.
-    #[error("is no decimal number; write digits with a point, without exponent")]
-    NotANumber,
-    /// More decimals than the field holds.
-    #[error("has more than {0} decimals")]
-    TooManyDecimals(u32),
-    /// More than 18 digits before the point.
-    #[error("has more than 18 digits before the point")]
-    TooLarge,
-}
-
-impl Decimal {
-    /// Zero.
-    pub(crate) const ZERO: Self = Self { digits: 0, scale: 0 };
-    /// One.
-    pub(crate) const ONE: Self = Self { digits: 1, scale: 0 };
-
-    /// Reads `-12.50`: a sign, digits, a point with digits behind it; trailing zeros are not kept.
-    ///
-    /// # Errors
-    /// [`DecimalError`] when it is none, or has more than `max_decimals` decimals.
-    pub(crate) fn parse(text: &str, max_decimals: u32) -> Result<Self, DecimalError> {
-        let (negative, unsigned) = match text.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
-        let (whole, decimals) = match unsigned.split_once('.') {
-            Some((_, "")) => return Err(DecimalError::NotANumber),
-            Some((whole, decimals)) => (whole, decimals.trim_end_matches('0')),
-            None => (unsigned, ""),
-        };
-        let is_digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
-        if whole.is_empty() || !is_digits(whole) || !is_digits(decimals) {
-            return Err(DecimalError::NotANumber);
-        }
-        let whole = whole.trim_start_matches('0');
-        if whole.len() > 18 {
-            return Err(DecimalError::TooLarge);
-        }
-        let scale = u32::try_from(decimals.len()).unwrap_or(u32::MAX);
-        if scale > max_decimals.min(MONEY_DECIMALS) {
-            return Err(DecimalError::TooManyDecimals(max_decimals));
-        }
-        let mut digits = 0i128;
-        for b in whole.bytes().chain(decimals.bytes()) {
-            digits = digits * 10 + i128::from(b - b'0');
-        }
-        Ok(Self { digits: if negative { -digits } else { digits }, scale })
-    }
-
-    /// Whether it is greater than zero.
-    pub(crate) fn is_positive(self) -> bool {
-        self.digits > 0
-    }
-
-    /// Whether it is less than zero.
-    pub(crate) fn is_negative(self) -> bool {
-        self.digits < 0
-    }
-
-    /// The value with the other sign.
-    #[must_use]
-    pub(crate) fn negated(self) -> Self {
-        Self { digits: -self.digits, scale: self.scale }
-    }
-}
-
-impl fmt::Display for Decimal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&scaled_text(self.digits, self.scale, 0))
-    }
-}
-
-/// `digits / 10^scale` as text, without trailing zeros beyond `least_decimals` decimals.
-fn scaled_text(digits: i128, scale: u32, least_decimals: u32) -> String {
-    let scale = scale as usize;
-    let mut text = format!("{:0>width$}", digits.unsigned_abs(), width = scale + 1);
-    let point = text.len() - scale;
-    let n_decimals = text[point..].trim_end_matches('0').len().max((least_decimals as usize).min(scale));
-    text.truncate(point + n_decimals);
-    for _ in scale..least_decimals as usize {
-        text.push('0');
-    }
-    if text.len() > point {
-        text.insert(point, '.');
-    }
-    if digits < 0 {
-        text.insert(0, '-');
-    }
-    text
 }
 
 /// How a number between two units is settled.
@@ -466,65 +363,12 @@ impl Ord for Exact {
     }
 }
 
-/// An amount of money, settled: whole units of 10^-18 of the currency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Money(i128);
-
-impl Money {
-    /// Nothing.
-    pub(crate) const ZERO: Self = Self(0);
-
-    /// Settles an exact number at 18 decimals, half even; `None` when it is too large.
-    pub(crate) fn settle(exact: &Exact) -> Option<Self> {
-        exact.settled(MONEY_DECIMALS, RoundingMode::HalfEven).map(Self)
-    }
-
-    /// The sum; `None` when it is too large.
-    pub(crate) fn plus(self, other: Self) -> Option<Self> {
-        self.0.checked_add(other.0).map(Self)
-    }
-
-    /// The difference; `None` when it is too large.
-    pub(crate) fn minus(self, other: Self) -> Option<Self> {
-        self.0.checked_sub(other.0).map(Self)
-    }
-
-    /// Whether it is nothing.
-    pub(crate) fn is_zero(self) -> bool {
-        self.0 == 0
-    }
-
-    /// As a decimal with at least `least_decimals` decimals.
-    pub(crate) fn text(self, least_decimals: u32) -> String {
-        scaled_text(self.0, MONEY_DECIMALS, least_decimals)
-    }
-}
-
-impl From<Money> for Exact {
-    fn from(money: Money) -> Self {
-        Self::scaled(money.0, MONEY_DECIMALS)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn exact(text: &str) -> Exact {
         Decimal::parse(text, 18).unwrap().into()
-    }
-
-    #[test]
-    fn a_decimal_is_digits_with_a_point() {
-        for (text, shown) in [("0", "0"), ("-0.50", "-0.5"), ("007", "7"), ("12.340", "12.34"), ("-3", "-3")] {
-            assert_eq!(Decimal::parse(text, 18).unwrap().to_string(), shown);
-        }
-        for bad in ["", "-", ".5", "5.", "1e3", "+1", " 1", "1,5", "NaN", "--1", "1.2.3", "٣"] {
-            assert_eq!(Decimal::parse(bad, 18), Err(DecimalError::NotANumber), "{bad}");
-        }
-        assert_eq!(Decimal::parse("0.123", 2), Err(DecimalError::TooManyDecimals(2)));
-        assert_eq!(Decimal::parse("0.1200", 2).unwrap().to_string(), "0.12");
-        assert_eq!(Decimal::parse("1234567890123456789", 2), Err(DecimalError::TooLarge));
     }
 
     #[test]
@@ -566,18 +410,6 @@ mod tests {
         assert_eq!(back, large);
         assert_eq!(back.text(0).unwrap(), "123456789012345678.123456789012345678");
         assert!(large.times(&large).settled(18, RoundingMode::HalfUp).is_none());
-    }
-
-    #[test]
-    fn amounts_are_written_with_the_decimals_they_need() {
-        let money = |text: &str| Money::settle(&exact(text)).unwrap();
-        assert_eq!(money("58.2400").text(0), "58.24");
-        assert_eq!(money("58").text(2), "58.00");
-        assert_eq!(money("0.005").text(2), "0.005");
-        assert_eq!(money("-0.5").text(2), "-0.50");
-        assert_eq!(money("13938").text(0), "13938");
-        assert_eq!(Money::ZERO.text(2), "0.00");
-        assert_eq!(Exact::fraction(2, 3).text(0).unwrap(), "0.666666666666666667");
     }
 
     #[test]

@@ -1,0 +1,12 @@
+//! Numbers that are never wrong in a digit: decimals as written, exact fractions, settled money.
+
+mod decimal;
+mod exact;
+mod money;
+
+pub(crate) use decimal::{Decimal, DecimalError};
+pub(crate) use exact::{Exact, RoundingMode};
+pub(crate) use money::Money;
+
+/// Decimals at which a line without a rounding of its own is settled.
+pub(crate) const MONEY_DECIMALS: u32 = 18;

@@ -1,0 +1,67 @@
+//! Money, settled.
+
+use super::MONEY_DECIMALS;
+use super::decimal::scaled_text;
+use super::exact::{Exact, RoundingMode};
+
+/// An amount of money, settled: whole units of 10^-18 of the currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Money(i128);
+
+impl Money {
+    /// Nothing.
+    pub(crate) const ZERO: Self = Self(0);
+
+    /// Settles an exact number at 18 decimals, half even; `None` when it is too large.
+    pub(crate) fn settle(exact: &Exact) -> Option<Self> {
+        exact.settled(MONEY_DECIMALS, RoundingMode::HalfEven).map(Self)
+    }
+
+    /// The sum; `None` when it is too large.
+    pub(crate) fn plus(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
+    /// The difference; `None` when it is too large.
+    pub(crate) fn minus(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+
+    /// Whether it is nothing.
+    pub(crate) fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// As a decimal with at least `least_decimals` decimals.
+    pub(crate) fn text(self, least_decimals: u32) -> String {
+        scaled_text(self.0, MONEY_DECIMALS, least_decimals)
+    }
+}
+
+impl From<Money> for Exact {
+    fn from(money: Money) -> Self {
+        Self::scaled(money.0, MONEY_DECIMALS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tariff::number::Decimal;
+
+    fn exact(text: &str) -> Exact {
+        Decimal::parse(text, 18).unwrap().into()
+    }
+
+    #[test]
+    fn amounts_are_written_with_the_decimals_they_need() {
+        let money = |text: &str| Money::settle(&exact(text)).unwrap();
+        assert_eq!(money("58.2400").text(0), "58.24");
+        assert_eq!(money("58").text(2), "58.00");
+        assert_eq!(money("0.005").text(2), "0.005");
+        assert_eq!(money("-0.5").text(2), "-0.50");
+        assert_eq!(money("13938").text(0), "13938");
+        assert_eq!(Money::ZERO.text(2), "0.00");
+        assert_eq!(Exact::fraction(2, 3).text(0).unwrap(), "0.666666666666666667");
+    }
+}
