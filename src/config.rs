@@ -365,6 +365,14 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_has_a_line_for_every_setting() {
+        let readme = include_str!("../README.md");
+        let missing: Vec<String> =
+            Settings::names().into_iter().filter(|name| !readme.contains(&format!("\n| `{name}` | "))).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
     fn only_loopback_is_served() {
         let at = |listen: &str| Settings { listen: listen.to_owned(), ..Settings::default() }.listen_address();
         assert!(at("127.0.0.1:0").is_ok() && at("[::1]:8080").is_ok() && at("localhost:80").is_ok());

@@ -1,5 +1,5 @@
 //! The demo's numbers against bills made here by plain decimal arithmetic from the readings and the published rates.
-//! `fixtures/bills/demo.md` shows the same working for a reader.
+//! `fixtures/bills/demo/working.md` shows the same working for a reader.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -121,9 +121,9 @@ fn bills_of(plans: &Value) -> Bills {
 
 #[test]
 fn the_page_of_worked_bills_holds_what_the_readings_give() {
-    let page = std::fs::read_to_string(fixture("bills/demo.json")).unwrap();
+    let page = std::fs::read_to_string(fixture("bills/demo/amounts.json")).unwrap();
     let page: BTreeMap<String, BTreeMap<String, String>> = serde_json::from_str(&page).unwrap();
-    let working = std::fs::read_to_string(fixture("bills/demo.md")).unwrap();
+    let working = std::fs::read_to_string(fixture("bills/demo/working.md")).unwrap();
     for (question, bills) in by_hand() {
         let page: Bills = page[question].iter().map(|(plan, total)| (plan.clone(), decimal(total))).collect();
         assert_eq!(page, bills, "{question}");
