@@ -99,29 +99,28 @@ impl Frame {
             frame.segment_groups.push(first_group..frame.group_dates.len());
         }
         for (i, period) in all.into_iter().enumerate() {
-            let is_counted = i >= frame.n_earlier && !question.months_registered;
-            let is_last = i + 1 == frame.n_earlier + question.months.len();
-            let month = frame.month(*period, is_counted && is_last, question);
+            let full_days = if i < frame.n_earlier || question.months_registered {
+                period.n_days()
+            } else {
+                full_days(question, i - frame.n_earlier)
+            };
+            let month = frame.month(*period, full_days);
             frame.months.push(month);
         }
         frame
     }
 
-    fn month(&self, period: BillingPeriod, can_be_broken: bool, question: &Question) -> Month {
+    /// * `full_days`: the days that the month would have if it were not broken.
+    fn month(&self, period: BillingPeriod, full_days: i64) -> Month {
         let (from, to) = (self.days.index(period.start()), self.days.index(period.end()));
         let segments =
             self.segments.partition_point(|s| s.start < from)..self.segments.partition_point(|s| s.start < to);
         let n_days = period.n_days();
         let mut month = Month { period, segments, n_days, n_months: Exact::ONE, broken_share: None };
-        if can_be_broken {
-            let n_before = u32::try_from(question.months.len() - 1).unwrap_or(u32::MAX);
-            let full_end = question.period.start().checked_add_months(Months::new(n_before + 1));
-            let full_days = full_end.map_or(n_days, |end| (end - period.start()).num_days());
-            if full_days != n_days {
-                let share = Exact::fraction(n_days, full_days);
-                month.n_months = share.clone();
-                month.broken_share = Some(share);
-            }
+        if full_days > n_days {
+            let share = Exact::fraction(n_days, full_days);
+            month.n_months = share.clone();
+            month.broken_share = Some(share);
         } else if n_days > 45 {
             // A registered cycle of several months: by the months of 30.4 days it is nearest to.
             month.n_months = Exact::whole((n_days * 10 + 152) / 304);
@@ -147,6 +146,24 @@ impl Frame {
         }
         self.segments[segments.start].start..self.segments[segments.end - 1].end
     }
+}
+
+/// The days that a billing month would have if the period did not begin or end inside it.
+///
+/// Counted from the first day of the period only the last month can be broken. Where registered periods cover the
+/// period without tiling it, the first and the last can be; how long those are is not asked, a month stands for them.
+fn full_days(question: &Question, month: usize) -> i64 {
+    let period = question.months[month];
+    let n_days = period.n_days();
+    let is_last = month + 1 == question.months.len();
+    let counted_start = |n: usize| question.period.start().checked_add_months(Months::new(u32::try_from(n).ok()?));
+    let is_counted = question.months.iter().enumerate().all(|(n, m)| counted_start(n) == Some(m.start()));
+    let full_end = match (is_counted, is_last, month) {
+        (true, true, _) => counted_start(month + 1),
+        (false, true, _) | (false, _, 0) => period.start().checked_add_months(Months::new(1)),
+        _ => None,
+    };
+    full_end.map_or(n_days, |end| (end - period.start()).num_days())
 }
 
 /// One day, for its first instant.

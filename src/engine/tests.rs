@@ -326,3 +326,27 @@ fn flags_of_the_command_line_override_the_plan() {
     assert_eq!(lines(&lines_rounded)[0], "a 744 kWh x 0.123 = 91.51");
     assert_eq!(lines_rounded.total, "76.56");
 }
+
+#[test]
+fn only_months_that_the_period_cuts_are_broken() {
+    let plan = of(r#""kind": "fixed", "price": "100""#);
+    let totals = |start: &str, end: &str, cycle: &[(&str, &str)]| -> Vec<String> {
+        let period = |start: &str, end: &str| BillingPeriod::new(start.parse().unwrap(), end.parse().unwrap()).unwrap();
+        let cycle: Vec<BillingPeriod> = cycle.iter().map(|(start, end)| period(start, end)).collect();
+        let readings = hourly(LONDON, start, end, |_| 1.0);
+        let mut question = question(&plan, LONDON, start, end, &readings);
+        question.months = billing_months(&question.period, &cycle);
+        question.months_registered = is_registered(&question.period, &cycle);
+        let bill = compare(&question).unwrap().plans.remove(0);
+        bill.periods.into_iter().map(|month| month.total).collect()
+    };
+    let cycle = [("2026-05-12", "2026-06-11"), ("2026-06-11", "2026-07-14")];
+    assert_eq!(totals("2026-05-12", "2026-07-14", &cycle), ["100.00", "100.00"]);
+    // 22 of 31 days (20 May to 20 June), and a whole registered month of 33 days.
+    assert_eq!(totals("2026-05-20", "2026-07-14", &cycle), ["70.97", "100.00"]);
+    // Counted: 20 May, 20 June, and 24 of 30 days.
+    assert_eq!(totals("2026-05-20", "2026-07-14", &[]), ["100.00", "80.00"]);
+    assert_eq!(totals("2026-01-31", "2026-03-31", &[]), ["100.00", "100.00"]);
+    // A registered cycle of two months is two.
+    assert_eq!(totals("2026-05-12", "2026-07-13", &[("2026-05-12", "2026-07-13")]), ["200.00"]);
+}
