@@ -3,12 +3,16 @@
 //! `document/` is what the JSON may hold, `model.rs` what has passed every check, [`Tariff`] that with its canonical
 //! text; `schedule.rs` compiles rules to stretches of a day. No readings and no bill here.
 
+mod cdr;
 mod conventions;
 mod currency;
+mod detect;
 mod document;
+mod foreign;
 mod json;
 pub(crate) mod model;
 pub(crate) mod number;
+mod octopus;
 mod overrides;
 pub(crate) mod schedule;
 mod urdb;
@@ -24,7 +28,9 @@ pub use conventions::{
     BrokenMonthBounds, ConventionOverrides, DailyAmounts, DatedValues, ExportRule, MissingHistory, MonthlyAmounts,
     RoundingOverride, TierAllocation, TierScope, UnknownChoice, WrappingWindow, YearlyAmounts,
 };
+pub use detect::PlanFormat;
 pub(crate) use document::{currency_unit, dated};
+pub use foreign::{ForeignOptions, Vat};
 
 use self::json::Json;
 use self::model::Plan;
@@ -91,6 +97,36 @@ impl Tariff {
     /// What cannot be billed, by field name, unless `allow_unbilled`: then it is listed on every bill.
     pub fn from_urdb(text: &str, allow_unbilled: bool) -> Result<Self, TariffErrors> {
         Self::from_json(&urdb::document_from_urdb(text, allow_unbilled)?)
+    }
+
+    /// Reads and checks an Australian energy plan of the Consumer Data Right: a reply, its `data`, or the contract.
+    ///
+    /// # Errors
+    /// Every fault with its place in the plan; what cannot be billed, unless `allow_unbilled`: then it is listed on
+    /// every bill.
+    pub fn from_cdr(text: &str, options: &ForeignOptions) -> Result<Self, TariffErrors> {
+        Self::from_json(&cdr::document_from_cdr(text, options)?)
+    }
+
+    /// Reads and checks a product of Octopus Energy (UK), or the lists of rates of one tariff.
+    ///
+    /// # Errors
+    /// Every fault with its place; a choice between prices that the options leave open.
+    pub fn from_octopus(text: &str, options: &ForeignOptions) -> Result<Self, TariffErrors> {
+        Self::from_json(&octopus::document_from_octopus(text, options)?)
+    }
+
+    /// Reads and checks a plan of any format that is read.
+    ///
+    /// # Errors
+    /// Those of the format's own reader.
+    pub fn from_format(format: PlanFormat, text: &str, options: &ForeignOptions) -> Result<Self, TariffErrors> {
+        match format {
+            PlanFormat::Own => Self::from_json(text),
+            PlanFormat::Urdb => Self::from_urdb(text, options.allow_unbilled),
+            PlanFormat::Cdr => Self::from_cdr(text, options),
+            PlanFormat::Octopus => Self::from_octopus(text, options),
+        }
     }
 
     /// The document in its one canonical spelling: what is stored, compared and digested.

@@ -290,7 +290,7 @@ fn holds_a_number(raw: &RawValue) -> bool {
         .any(|part| part.bytes().any(|b| (b'1'..=b'9').contains(&b)))
 }
 
-fn speaks_of_money(text: &str) -> bool {
+pub(in crate::tariff) fn speaks_of_money(text: &str) -> bool {
     text.contains(['$', '¢', '%'])
         || text
             .split(|c: char| !c.is_alphabetic())

@@ -15,6 +15,7 @@ use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
 
 use self::fields::Fields;
+pub(super) use self::fields::speaks_of_money;
 use self::ladder::{Bounds, Structure};
 use self::table::Table;
 use super::{TariffError, TariffErrors};

@@ -1,0 +1,231 @@
+//! Windows of the week: days, first and last minute; and whether those of several rates tile it.
+
+use serde_json::{Map, Value, json};
+
+use super::super::foreign::Place;
+use super::rate::Rate;
+use super::season::{Season, kinds_of_days, shown};
+
+const MINUTES_OF_DAY: usize = 1440;
+const MINUTES_OF_WEEK: usize = 7 * MINUTES_OF_DAY;
+const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+const ALL_DAYS: [bool; 7] = [true; 7];
+
+/// Days and the minutes `[start, end)` that begin on them; an end not after the start is on the next day.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    days: [bool; 7],
+    start: usize,
+    end: usize,
+    pub(super) pointer: String,
+}
+
+impl Window {
+    /// The whole week.
+    pub(super) fn always(pointer: &str) -> Self {
+        Self { days: ALL_DAYS, start: 0, end: MINUTES_OF_DAY, pointer: pointer.to_owned() }
+    }
+
+    /// Reads `days`, `startTime` and `endTime`, whose minute is still inside; `None` when it never opens.
+    pub(super) fn read(place: &Place<'_>) -> Option<Self> {
+        let members = place.members()?;
+        let days = members.take("days");
+        let start = members.take("startTime");
+        let end = members.take("endTime");
+        members.finish(&["additionalInfoUri"], &["additionalInfo"]);
+        Self::of(days.as_ref(), start.as_ref(), end.as_ref(), &place.pointer)
+    }
+
+    /// The window of these members.
+    pub(super) fn of(
+        days: Option<&Place<'_>>,
+        start: Option<&Place<'_>>,
+        end: Option<&Place<'_>>,
+        pointer: &str,
+    ) -> Option<Self> {
+        let days = days.map_or(Some(ALL_DAYS), days_of)?;
+        let (start, end) = match (start, end) {
+            (None, None) => (0, MINUTES_OF_DAY),
+            (Some(start), Some(end)) => {
+                let (start, last) = (minute(start), minute(end));
+                // 23:59, 24:00 and 00:00 are all midnight; any other end is the last minute inside.
+                let last = last?;
+                (start? % MINUTES_OF_DAY, if last % MINUTES_OF_DAY == 0 { MINUTES_OF_DAY } else { last + 1 })
+            }
+            (Some(one), None) | (None, Some(one)) => {
+                one.fault("missing_field", "a window has a startTime and an endTime, or neither");
+                return None;
+            }
+        };
+        Some(Self { days, start, end, pointer: pointer.to_owned() })
+    }
+
+    fn wraps(&self) -> bool {
+        self.end <= self.start
+    }
+
+    /// The minutes of the week that it opens. After midnight a wrapping window belongs to the day on which it began, or
+    /// with `own_day` to its own.
+    fn minutes(&self, own_day: bool) -> impl Iterator<Item = usize> + '_ {
+        (0..7).filter(|day| self.days[*day]).flat_map(move |day| {
+            let base = day * MINUTES_OF_DAY;
+            let after = if own_day { base } else { (day + 1) % 7 * MINUTES_OF_DAY };
+            let (first, second) =
+                if self.wraps() { (self.start..MINUTES_OF_DAY, 0..self.end) } else { (self.start..self.end, 0..0) };
+            first.map(move |m| base + m).chain(second.map(move |m| after + m))
+        })
+    }
+
+    /// As rules of one of our schedules.
+    pub(super) fn rules(&self, period: &str, season: &Season) -> Vec<Value> {
+        let mut rule = Map::new();
+        rule.insert("period".to_owned(), period.into());
+        if self.days != ALL_DAYS {
+            let names: Vec<&str> =
+                DAYS.iter().zip(self.days).filter(|(_, is_in)| *is_in).map(|(day, _)| *day).collect();
+            rule.insert("days".to_owned(), json!(names));
+        }
+        let clock = |minute: usize| format!("{:02}:{:02}", minute / 60, minute % 60);
+        let window = |start: usize, end: usize| format!("{}-{}", clock(start), clock(end));
+        if self.start == self.end {
+            // A whole day that begins inside one: cut, since a window cannot end where it starts.
+            let middle = usize::midpoint(self.start, MINUTES_OF_DAY);
+            rule.insert("hours".to_owned(), json!([window(self.start, middle), window(middle, self.end)]));
+        } else if (self.start, self.end) != (0, MINUTES_OF_DAY) {
+            rule.insert("hours".to_owned(), json!([window(self.start, self.end)]));
+        }
+        if season.is_whole_year() {
+            return vec![rule.into()];
+        }
+        let with_season = |run: String| {
+            let mut rule = rule.clone();
+            rule.insert("season".to_owned(), run.into());
+            rule.into()
+        };
+        season.runs().into_iter().map(with_season).collect()
+    }
+}
+
+/// How windows cover the week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tiled {
+    /// What comes after midnight belongs to its own date.
+    pub(super) own_day: bool,
+    pub(super) is_gapless: bool,
+}
+
+/// Checks that the windows of `rates` cover each minute of the year once, or at one price.
+///
+/// What comes after midnight is taken to belong to the day on which a window began; where only the other reading,
+/// each date for itself, covers the week exactly, that one holds. With `may_leave_gaps` uncovered minutes are no fault.
+pub(super) fn tile(place: &Place<'_>, rates: &[Rate], may_leave_gaps: bool) -> Option<Tiled> {
+    let faults = [false, true].map(|own_day| first_fault(rates, own_day));
+    if let Some(own_day) = faults.iter().position(Option::is_none) {
+        return Some(Tiled { own_day: own_day == 1, is_gapless: true });
+    }
+    let is_gap = |fault: &Option<Fault>| matches!(fault, Some(Fault::Gap { .. }));
+    if may_leave_gaps && let Some(own_day) = faults.iter().position(is_gap) {
+        return Some(Tiled { own_day: own_day == 1, is_gapless: false });
+    }
+    let [fault, _] = faults;
+    match fault? {
+        Fault::Overlap { first, second, day, minute } => {
+            let message = format!(
+                "on {day} at {minute} this window and the one at {} hold with different prices: only one may",
+                rates[first.0].windows[first.1].pointer
+            );
+            place.fault_at(&rates[second.0].windows[second.1].pointer, "overlapping_windows", message);
+        }
+        Fault::Gap { day, minute } => {
+            place.fault("uncovered_time", format!("on {day} at {minute} no rate holds, so that energy has no price"));
+        }
+    }
+    None
+}
+
+enum Fault {
+    /// Two windows, each by rate and number.
+    Overlap {
+        first: (usize, usize),
+        second: (usize, usize),
+        day: String,
+        minute: String,
+    },
+    Gap {
+        day: String,
+        minute: String,
+    },
+}
+
+/// An overlap, else a gap.
+fn first_fault(rates: &[Rate], own_day: bool) -> Option<Fault> {
+    let mut gap = None;
+    let seasons: Vec<&Season> = rates.iter().map(|rate| &rate.season).collect();
+    for (month_day, hold) in kinds_of_days(&seasons) {
+        let place = |minute: usize| {
+            let day = format!("a {} from {}", DAYS[minute / MINUTES_OF_DAY], shown(month_day));
+            (day, format!("{:02}:{:02}", minute % MINUTES_OF_DAY / 60, minute % 60))
+        };
+        let mut painted: Vec<Option<(usize, usize)>> = vec![None; MINUTES_OF_WEEK];
+        for (r, rate) in rates.iter().enumerate().filter(|(r, _)| hold[*r]) {
+            for (w, window) in rate.windows.iter().enumerate() {
+                for minute in window.minutes(own_day) {
+                    match painted[minute] {
+                        Some(first) if first.0 != r && !rates[first.0].ladder.costs_the_same(&rate.ladder) => {
+                            let (day, minute) = place(minute);
+                            return Some(Fault::Overlap { first, second: (r, w), day, minute });
+                        }
+                        Some(_) => {}
+                        None => painted[minute] = Some((r, w)),
+                    }
+                }
+            }
+        }
+        if gap.is_none()
+            && let Some(minute) = painted.iter().position(Option::is_none)
+        {
+            let (day, minute) = place(minute);
+            gap = Some(Fault::Gap { day, minute });
+        }
+    }
+    gap
+}
+
+/// `MON` … `SUN`; public holidays want a calendar that the plan does not hold.
+fn days_of(place: &Place<'_>) -> Option<[bool; 7]> {
+    let mut days = [false; 7];
+    let mut is_good = true;
+    for item in place.items() {
+        match item.text() {
+            Some("PUBLIC_HOLIDAYS") => item.unbilled(
+                "which days are public holidays is not in the plan; they are billed as the weekdays on which they fall",
+            ),
+            Some(text) => {
+                if let Some(day) = DAYS.iter().position(|day| day.eq_ignore_ascii_case(text)) {
+                    days[day] = true;
+                } else {
+                    item.fault("unknown_day", format!("{text:?} is none of MON to SUN and PUBLIC_HOLIDAYS"));
+                    is_good = false;
+                }
+            }
+            None => is_good = false,
+        }
+    }
+    (is_good && days.contains(&true)).then_some(days)
+}
+
+/// `HH:MM` and `HH:MM:SS` of a clock, `24:00` included; a clock with an offset is refused.
+fn minute(place: &Place<'_>) -> Option<usize> {
+    let text = place.text()?;
+    let digits = |part: &str| (part.len() == 2).then(|| part.parse::<usize>().ok()).flatten();
+    let parts: Option<Vec<usize>> = text.trim_start_matches('T').split(':').map(digits).collect();
+    match parts.as_deref() {
+        Some([hour, minute] | [hour, minute, 0 | 59]) if *minute < 60 && hour * 60 + minute <= MINUTES_OF_DAY => {
+            Some(hour * 60 + minute)
+        }
+        _ => {
+            place.fault("bad_time", format!("{text:?} is no local time of day to the minute; written is 20:59"));
+            None
+        }
+    }
+}
