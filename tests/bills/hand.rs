@@ -1,7 +1,7 @@
 //! Bills small enough to check on paper: every file of `fixtures/bills/hand`, with its working.
 //!
-//! A case holds `plan` (a document) or `versions` (documents with the day from which each holds), `time_zone`,
-//! `period`, `readings`, and the lines and totals that the working comes to. Of `readings` the first stretch that
+//! A case holds `plan` (a document), `plan_file` (one in `fixtures/plans`, ours or foreign) or `versions` (documents with
+//! the day from which each holds), `time_zone`, `period`, `readings`, and the lines and totals that the working comes to. Of `readings` the first stretch that
 //! names a day and hour says what each interval holds; what none names is 0.
 
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use chrono::{Datelike, NaiveDate, Timelike};
 use samebill::engine::{LineItem, VersionInForce, compare, instants};
-use samebill::tariff::Tariff;
+use samebill::tariff::{ForeignOptions, Tariff};
 use samebill::usage::{Channel, Quality, Reading, Series};
 use samebill::words::{AttributeValue, BillingPeriod};
 use serde::Deserialize;
 
-use crate::support::{period, question};
+use crate::support::{period, question, tariff};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +24,8 @@ struct Case {
     working: Vec<String>,
     #[serde(default)]
     plan: Option<serde_json::Value>,
+    #[serde(default)]
+    plan_file: Option<String>,
     #[serde(default)]
     versions: Vec<Version>,
     time_zone: chrono_tz::Tz,
@@ -96,9 +98,14 @@ fn every_hand_worked_bill_comes_out() {
 fn check(case: &Case) -> Result<(), String> {
     let asked = period(&case.period.0, &case.period.1);
     let read = |plan: &serde_json::Value| Tariff::from_json(&plan.to_string()).map_err(|e| e.to_string());
-    let first = case.plan.as_ref().or_else(|| case.versions.first().map(|version| &version.plan)).unwrap();
-    let mut question =
-        question(read(first)?, case.time_zone, asked, BTreeMap::new(), samebill::engine::Options::default());
+    let first = match &case.plan_file {
+        Some(name) => tariff(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/plans").join(name),
+            &ForeignOptions::default(),
+        )?,
+        None => read(case.plan.as_ref().or_else(|| case.versions.first().map(|version| &version.plan)).unwrap())?,
+    };
+    let mut question = question(first, case.time_zone, asked, BTreeMap::new(), samebill::engine::Options::default());
     for (channel, readings) in &case.readings {
         question.readings.insert(channel.clone(), series(case, readings));
     }
@@ -126,7 +133,8 @@ fn check(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-fn shown(line: &LineItem) -> String {
+/// A line as a case writes it.
+pub(crate) fn shown(line: &LineItem) -> String {
     let period = line.tou_period.as_ref().map_or(String::new(), |period| format!("/{period}"));
     let tier = line.tier.map_or(String::new(), |tier| format!("#{tier}"));
     let rate = line.rate.as_ref().map_or(String::new(), |rate| format!(" x {rate}"));

@@ -1,6 +1,7 @@
 //! Bills we did not compute, and bills worked by hand.
 
 mod calendar;
+mod foreign;
 mod hand;
 mod pairs;
 mod properties;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use samebill::engine::{Options, PlanToBill, Question, VersionInForce, billing_months, earlier_months};
-use samebill::tariff::Tariff;
+use samebill::tariff::{ForeignOptions, PlanFormat, Tariff};
 use samebill::usage::{Channel, ReadOptions, Series};
 use samebill::words::BillingPeriod;
 
@@ -28,6 +28,13 @@ pub(crate) fn usage(path: &Path) -> BTreeMap<Channel, Series> {
     let parsed =
         samebill::usage::read(file, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     parsed.readings.into_iter().map(|(channel, readings)| (channel, Series::from_sorted(&readings))).collect()
+}
+
+/// The tariff of a file in any format.
+pub(crate) fn tariff(path: &Path, options: &ForeignOptions) -> Result<Tariff, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let read = Tariff::from_format(PlanFormat::detect(&text), &text, options);
+    read.map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// A period from its two dates.
