@@ -11,6 +11,7 @@ use rust_decimal::Decimal;
 
 use self::question::build_question;
 use super::conventions::ConventionFlags;
+use super::foreign::ForeignFlags;
 use super::output::remark;
 use super::{CliError, Format, Report};
 use crate::comparison::ComparisonError;
@@ -28,7 +29,7 @@ use crate::words::PlanReference;
   samebill bill --plan urdb.json --usage year.csv --period 2018 --conventions sam --format json
   samebill bill --plan flat.json --usage june.csv --expect 85.29 --tolerance 0.01")]
 pub(super) struct Bill {
-    /// A plan: our document or a URDB tariff. ID=FILE names it; else its name is that of the file
+    /// A plan: our document or a foreign one (URDB, CDR, Octopus). ID=FILE names it; else its name is that of the file
     #[arg(long = "plan", required = true, num_args = 1.., value_name = "[ID=]FILE")]
     plans: Vec<String>,
     /// The readings: CSV or JSON
@@ -43,9 +44,8 @@ pub(super) struct Bill {
     /// A customer's document (JSON): time zone and attributes
     #[arg(long, value_name = "FILE")]
     customer: Option<PathBuf>,
-    /// Bill a foreign tariff although parts of it cannot be, and list them
-    #[arg(long)]
-    allow_unbilled: bool,
+    #[command(flatten)]
+    foreign: ForeignFlags,
     /// Least share of the expected readings, 0 to 1 [default: 0.95]
     #[arg(long, value_name = "SHARE")]
     min_coverage: Option<Coverage>,

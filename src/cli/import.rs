@@ -11,7 +11,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::client::{Reply, Target, escape, query};
+use super::foreign::ForeignFlags;
 use super::{CliError, Format, Report, Sheet};
+use crate::tariff::PlanFormat;
 use crate::words::{CustomerId, PeriodId, PlanId};
 
 /// Put a customer, a plan, readings or a billing period into the service
@@ -55,9 +57,11 @@ pub(super) struct ImportCustomer {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   samebill import plan flat.json
-  samebill import plan urdb.json --id pge-e-tou-c --in-force-from 2026-01-01")]
+  samebill import plan urdb.json --id pge-e-tou-c --in-force-from 2026-01-01
+  samebill import plan product.json --id octopus-c --region C --payment-method direct_debit_monthly")]
 pub(super) struct ImportPlan {
-    /// Our plan document or a URDB tariff, told apart by content
+    /// Our plan document, a URDB tariff, an Australian CDR energy plan or an Octopus product or rates, told apart by
+    /// content
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The plan's id [default: the file's name without extension]
@@ -69,9 +73,8 @@ pub(super) struct ImportPlan {
     /// The day after the last on which it applies [default: open]
     #[arg(long, value_name = "DATE")]
     in_force_to: Option<NaiveDate>,
-    /// Take a foreign tariff although parts of it cannot be billed, and list them on every bill
-    #[arg(long)]
-    allow_unbilled: bool,
+    #[command(flatten)]
+    foreign: ForeignFlags,
     #[command(flatten)]
     target: Target,
 }
@@ -188,13 +191,11 @@ impl ImportPlan {
         let id = self.id.clone().map_or_else(|| id_of_file(&self.file), Ok)?;
         let text = std::fs::read_to_string(&self.file).map_err(|e| CliError::unreadable(&self.file, &e))?;
         let (from, to) = (self.in_force_from.map(|d| d.to_string()), self.in_force_to.map(|d| d.to_string()));
-        let parameters = query(&[
-            ("in_force_from", from.as_deref()),
-            ("in_force_to", to.as_deref()),
-            ("allow_unbilled", self.allow_unbilled.then_some("true")),
-        ]);
+        let mut parameters = vec![("in_force_from", from.as_deref()), ("in_force_to", to.as_deref())];
+        parameters.extend(self.foreign.parameters());
+        let parameters = query(&parameters);
         let path = format!("/v1/plans/{}{parameters}", escape(id.as_str()));
-        let reply = self.target.client()?.put(&path, plan_format(&text).media_type(), &text)?;
+        let reply = self.target.client()?.put(&path, PlanFormat::detect(&text).media_type(), &text)?;
         report_put(&reply, "plan", id.as_str())?.print(format)
     }
 }
@@ -242,44 +243,6 @@ impl ImportPeriod {
         let path = format!("/v1/billing-periods/{}", escape(self.id.as_str()));
         let reply = self.target.client()?.put(&path, "application/json", &document.to_string())?;
         report_put(&reply, "billing period", self.id.as_str())?.print(format)
-    }
-}
-
-/// What a file of a plan holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PlanFormat {
-    /// Our plan document.
-    Own,
-    /// The OpenEI Utility Rate Database.
-    Urdb,
-}
-
-impl PlanFormat {
-    /// How it is sent.
-    pub(super) fn media_type(self) -> &'static str {
-        match self {
-            Self::Own => "application/json",
-            Self::Urdb => "application/vnd.urdb+json",
-        }
-    }
-}
-
-/// Tells a URDB tariff from our document by content: ours has `charges`, which URDB does not know. What is neither
-/// is read as ours, whose refusal then says what is wrong.
-pub(super) fn plan_format(text: &str) -> PlanFormat {
-    const URDB_MEMBERS: [&str; 6] = [
-        "energyratestructure",
-        "utility",
-        "label",
-        "demandratestructure",
-        "flatdemandstructure",
-        "fixedchargefirstmeter",
-    ];
-    match serde_json::from_str::<Value>(text) {
-        Ok(Value::Object(members)) if members.contains_key("charges") => PlanFormat::Own,
-        Ok(Value::Object(members)) if members.get("items").is_some_and(Value::is_array) => PlanFormat::Urdb,
-        Ok(Value::Object(members)) if URDB_MEMBERS.iter().any(|name| members.contains_key(*name)) => PlanFormat::Urdb,
-        _ => PlanFormat::Own,
     }
 }
 

@@ -17,6 +17,7 @@ mod conventions;
 mod demo;
 mod diff;
 mod error;
+mod foreign;
 mod history;
 mod import;
 mod local;

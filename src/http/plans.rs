@@ -15,11 +15,8 @@ use super::request::{body, choice, expect_media_type, parameter, parse_json, pat
 use super::{Answered, Api};
 use crate::comparison::question::date;
 use crate::store::{NewPlanVersion, PlanFilter, PlanVersion, Put};
-use crate::tariff::Tariff;
+use crate::tariff::{ForeignOptions, PlanFormat, Tariff, TariffErrors, Vat};
 use crate::words::{PlanId, Timestamp};
-
-const OUR_DOCUMENT: &str = "application/json";
-const URDB: &str = "application/vnd.urdb+json";
 
 /// Longest name, provider, territory and tag, characters.
 const MAX_TEXT: usize = 500;
@@ -70,10 +67,15 @@ struct PutParameters {
     in_force_from: Option<String>,
     in_force_to: Option<String>,
     allow_unbilled: Option<String>,
+    region: Option<String>,
+    payment_method: Option<String>,
+    vat: Option<String>,
+    night_hours: Option<String>,
 }
 
 /// `PUT /v1/plans/{id}?in_force_from=&in_force_to=`: a changed body or other dates make a new version, the same ones
-/// none. `?allow_unbilled=true` takes a foreign tariff whose unbillable parts every bill then lists.
+/// none. `?allow_unbilled=true` takes a foreign tariff whose unbillable parts every bill then lists; `region`,
+/// `payment_method`, `vat` and `night_hours` say what else a foreign tariff leaves open.
 pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
     let id: PlanId = path_id(&request, "id")?;
     let parameters: PutParameters = query(&request)?;
@@ -85,7 +87,14 @@ pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) 
         let detail = "a version is in force until after it began: in_force_to is the day after the last";
         return Err(Problem::new(Code::InvalidParameter, detail).of_parameter("in_force_to"));
     }
-    let read = read_tariff(&api, &request, payload, parameters.allow_unbilled.as_deref()).await?;
+    let options = ForeignOptions {
+        allow_unbilled: allow_unbilled(parameters.allow_unbilled.as_deref())?,
+        region: parameters.region,
+        payment_method: parameters.payment_method,
+        vat: vat(parameters.vat.as_deref())?,
+        night_hours: parameters.night_hours,
+    };
+    let read = read_tariff(&api, &request, payload, options).await?;
     let new = NewPlanVersion {
         document: read.tariff.canonical_json().to_owned(),
         source: read.source,
@@ -120,11 +129,10 @@ async fn read_tariff(
     api: &Api,
     request: &HttpRequest,
     payload: Payload,
-    allow_unbilled: Option<&str>,
+    options: ForeignOptions,
 ) -> Result<ReadTariff, Problem> {
-    let allow_unbilled =
-        choice("allow_unbilled", allow_unbilled, &[("true", true), ("false", false)])?.unwrap_or(false);
-    let media_type = expect_media_type(request, &[OUR_DOCUMENT, URDB])?;
+    let media_type = expect_media_type(request, &PlanFormat::MEDIA_TYPES.map(|(media_type, _)| media_type))?;
+    let format = PlanFormat::of_media_type(media_type).expect("it is one of them");
     let body = body(request, payload, api.settings.max_body_bytes).await?;
     // A body that is no JSON is the client's transfer, not its tariff.
     parse_json::<serde::de::IgnoredAny>(&body)?;
@@ -133,11 +141,9 @@ async fn read_tariff(
     let read = api
         .service
         .blocking(move || {
-            let tariff = match media_type {
-                URDB => Tariff::from_urdb(&text, allow_unbilled),
-                _ => Tariff::from_json(&text),
-            };
-            tariff.map(|tariff| ReadTariff { tariff, source: (media_type == URDB).then_some(text), media_type })
+            let tariff = Tariff::from_format(format, &text, &options)?;
+            let source = (format != PlanFormat::Own).then_some(text);
+            Ok::<_, TariffErrors>(ReadTariff { tariff, source, media_type })
         })
         .await??;
     check_texts(&read.tariff)?;
@@ -165,16 +171,35 @@ fn date_parameter(name: &str, text: Option<&str>) -> Result<Option<NaiveDate>, P
         .transpose()
 }
 
+fn allow_unbilled(text: Option<&str>) -> Result<bool, Problem> {
+    Ok(choice("allow_unbilled", text, &[("true", true), ("false", false)])?.unwrap_or(false))
+}
+
+fn vat(text: Option<&str>) -> Result<Vat, Problem> {
+    Ok(choice("vat", text, &Vat::CHOICES)?.unwrap_or_default())
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ValidateParameters {
     allow_unbilled: Option<String>,
+    region: Option<String>,
+    payment_method: Option<String>,
+    vat: Option<String>,
+    night_hours: Option<String>,
 }
 
 /// `POST /v1/plans/validate`: what `PUT` would say, without putting.
 pub(super) async fn validate(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
     let parameters: ValidateParameters = query(&request)?;
-    let read = read_tariff(&api, &request, payload, parameters.allow_unbilled.as_deref()).await?;
+    let options = ForeignOptions {
+        allow_unbilled: allow_unbilled(parameters.allow_unbilled.as_deref())?,
+        region: parameters.region,
+        payment_method: parameters.payment_method,
+        vat: vat(parameters.vat.as_deref())?,
+        night_hours: parameters.night_hours,
+    };
+    let read = read_tariff(&api, &request, payload, options).await?;
     let document = RawValue::from_string(read.tariff.canonical_json().to_owned())
         .map_err(|error| Problem::internal(format!("a canonical document is no JSON: {error}")))?;
     Ok(HttpResponse::Ok().json(json!({

@@ -68,53 +68,35 @@ impl Database {
         Some(Self { url, gone: Gone::Database { admin: admin.clone(), name } })
     }
 
-    /// A connection past the service.
-    pub(crate) fn connect(&self) -> Counter {
-        match &self.gone {
-            Gone::Folder(_) => {
-                let file = self.url.strip_prefix("sqlite://").expect("an SQLite database");
-                let mut connection = SqliteConnection::establish(file).unwrap();
-                connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
-                Counter::Sqlite(connection)
-            }
-            Gone::Database { .. } => Counter::Postgres(PgConnection::establish(&self.url).unwrap()),
-        }
-    }
-
     /// Rows of a table, and a condition, counted past the service.
     pub(crate) fn count(&self, from: &str) -> i64 {
-        self.connect().count(from)
-    }
-
-    /// Runs statements past the service.
-    pub(crate) fn execute(&self, sql: &str) {
-        match self.connect() {
-            Counter::Sqlite(mut connection) => connection.batch_execute(sql).unwrap(),
-            Counter::Postgres(mut connection) => connection.batch_execute(sql).unwrap(),
-        }
-    }
-}
-
-/// A connection past the service.
-pub(crate) enum Counter {
-    Sqlite(SqliteConnection),
-    Postgres(PgConnection),
-}
-
-impl Counter {
-    pub(crate) fn count(&mut self, from: &str) -> i64 {
         #[derive(QueryableByName)]
         struct Row {
             #[diesel(sql_type = diesel::sql_types::BigInt)]
             n: i64,
         }
         let query = diesel::sql_query(format!("SELECT count(*) AS n FROM {from}"));
-        let row: Row = match self {
-            Self::Sqlite(connection) => query.get_result(connection),
-            Self::Postgres(connection) => query.get_result(connection),
+        let row: Row = match &self.gone {
+            Gone::Folder(_) => query.get_result(&mut self.sqlite()),
+            Gone::Database { .. } => query.get_result(&mut PgConnection::establish(&self.url).unwrap()),
         }
         .unwrap();
         row.n
+    }
+
+    /// Runs statements past the service.
+    pub(crate) fn execute(&self, sql: &str) {
+        match &self.gone {
+            Gone::Folder(_) => self.sqlite().batch_execute(sql).unwrap(),
+            Gone::Database { .. } => PgConnection::establish(&self.url).unwrap().batch_execute(sql).unwrap(),
+        }
+    }
+
+    fn sqlite(&self) -> SqliteConnection {
+        let file = self.url.strip_prefix("sqlite://").expect("an SQLite database");
+        let mut connection = SqliteConnection::establish(file).unwrap();
+        connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+        connection
     }
 }
 

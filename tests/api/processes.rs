@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::helpers::{Client, Database, Engine, Reply, at_once, distinct, question};
-use crate::races::{race_supersedes, rounds};
+use crate::races::race_supersedes;
 
 /// A `samebill serve`, killed when the test is over.
 struct Process {
@@ -70,7 +70,7 @@ fn reordered(i: usize) -> Value {
     question(&plans)
 }
 
-fn two_processes(more: &[&str], rounds: usize) {
+fn two_processes(more: &[&str]) {
     let Some(database) = Database::create(Engine::Postgres) else { return };
     let processes = [Process::serve(&database, more), Process::serve(&database, more)];
     let [one, two] = processes.each_ref().map(|process| &process.client);
@@ -82,17 +82,17 @@ fn two_processes(more: &[&str], rounds: usize) {
     let hashes: Vec<String> = replies.iter().map(Reply::result_hash).collect();
     let ids: Vec<String> = replies.iter().map(Reply::id).collect();
     assert_eq!((distinct(&hashes), distinct(&ids), database.count("comparisons")), (1, 1, 1));
-    race_supersedes(one, &[one, two], &database, rounds);
+    race_supersedes(one, &[one, two], &database);
 }
 
 #[test]
 fn two_processes_on_one_postgres_give_one_answer() {
-    two_processes(&[], rounds());
+    two_processes(&[]);
 }
 
 #[test]
 fn two_processes_without_coalescing_give_one_answer() {
-    two_processes(&["--no-coalescing"], rounds() / 4);
+    two_processes(&["--no-coalescing"]);
 }
 
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 
 mod bill;
 mod demo;
+mod foreign;
 mod help;
 mod migrate;
 mod service;

@@ -9,11 +9,10 @@ use chrono::{DateTime, Datelike, NaiveDate, TimeZone, Utc};
 use chrono_tz::Tz;
 
 use super::{Bill, CliError};
-use crate::cli::import::{PlanFormat, plan_format};
 use crate::comparison::question::{Period, PeriodBody};
 use crate::config::{Settings, SettingsFlags, SplitIntervals};
 use crate::engine::{Options, PlanToBill, Question, VersionInForce};
-use crate::tariff::Tariff;
+use crate::tariff::{PlanFormat, Tariff};
 use crate::usage::{ParsedUsage, ReadOptions, Reading};
 use crate::words::{BillingPeriod, CustomerDocument, MAX_PERIOD_DAYS, PlanId};
 
@@ -140,10 +139,7 @@ fn read_plans(bill: &Bill, period: BillingPeriod) -> Result<Vec<PlanToBill>, Cli
     for argument in &bill.plans {
         let (id, path) = plan_argument(argument)?;
         let text = read_text(&path)?;
-        let tariff = match plan_format(&text) {
-            PlanFormat::Own => Tariff::from_json(&text),
-            PlanFormat::Urdb => Tariff::from_urdb(&text, bill.allow_unbilled),
-        };
+        let tariff = Tariff::from_format(PlanFormat::detect(&text), &text, &bill.foreign.options());
         let tariff = Arc::new(tariff.map_err(|e| CliError::refused(Some(&path), &e.into()))?);
         let versions = vec![VersionInForce { version: 1, days: period, tariff }];
         let plan = PlanToBill { reference: id.clone().into(), versions };

@@ -1,0 +1,49 @@
+//! What a foreign plan leaves open, as flags: those of `import plan` and of `bill`.
+
+use crate::tariff::{ForeignOptions, Vat};
+
+/// What a foreign plan leaves open.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Foreign plans")]
+pub(super) struct ForeignFlags {
+    /// Take a foreign plan although parts of it cannot be billed, and list them on every bill
+    #[arg(long)]
+    pub(super) allow_unbilled: bool,
+    /// The region whose prices count, where a plan holds several (Octopus: A to P)
+    #[arg(long)]
+    region: Option<String>,
+    /// The payment method whose prices count, where a plan holds several, such as direct_debit_monthly
+    #[arg(long, value_name = "METHOD")]
+    payment_method: Option<String>,
+    /// Bill prices with VAT in them (inc), or without and VAT as a charge (exc), where a plan holds both [default: inc]
+    #[arg(long, value_name = "inc|exc")]
+    vat: Option<Vat>,
+    /// The local hours of the night rate of an Octopus tariff with two registers, such as 00:30-07:30
+    #[arg(long, value_name = "WINDOWS")]
+    night_hours: Option<String>,
+}
+
+impl ForeignFlags {
+    /// For reading the plan here.
+    pub(super) fn options(&self) -> ForeignOptions {
+        ForeignOptions {
+            allow_unbilled: self.allow_unbilled,
+            region: self.region.clone(),
+            payment_method: self.payment_method.clone(),
+            vat: self.vat.unwrap_or_default(),
+            night_hours: self.night_hours.clone(),
+        }
+    }
+
+    /// For sending it: query parameters of the same names.
+    pub(super) fn parameters(&self) -> [(&'static str, Option<&str>); 5] {
+        let vat = self.vat.and_then(|vat| Vat::CHOICES.into_iter().find(|(_, choice)| *choice == vat));
+        [
+            ("allow_unbilled", self.allow_unbilled.then_some("true")),
+            ("region", self.region.as_deref()),
+            ("payment_method", self.payment_method.as_deref()),
+            ("vat", vat.map(|(word, _)| word)),
+            ("night_hours", self.night_hours.as_deref()),
+        ]
+    }
+}
