@@ -71,6 +71,7 @@ pub(super) fn read(
         plans: recorded_plans(&question.plans, &versions),
         cycle: calendar.cycle,
         cuts: question.months.iter().skip(1).map(BillingPeriod::start).collect(),
+        shared: Vec::new(),
         engine: ENGINE_VERSION,
         digest: digest(&question),
     };

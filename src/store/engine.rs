@@ -13,14 +13,14 @@ use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use super::queries::Queries;
 use super::types::{
     BlockRevision, ComparisonFilter, ComparisonRow, Customer, ImportOutcome, Inserted, NewComparison, NewPlanVersion,
-    NewerPlanVersion, PlanFilter, PlanVersion, Put, StoredComparison, StoredUsage, SupersedeCause, Superseded,
-    UsageImport, UsageRevision,
+    NewSharedInput, NewerPlanVersion, NewerSharedInput, PlanFilter, PlanVersion, Put, SharedInput, SharedInputEntry,
+    SharedKind, StoredComparison, StoredUsage, SupersedeCause, Superseded, UsageImport, UsageRevision,
 };
-use super::units::{comparisons, customers, periods, plans, usage};
+use super::units::{comparisons, customers, periods, plans, shared, usage};
 use super::{Store, StoreError};
 use crate::words::{
-    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, PeriodId, PlanId, PlanReference, RegisteredPeriod,
-    TenantId, Timestamp,
+    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, InputName, PeriodId, PlanId, PlanReference,
+    RegisteredPeriod, TenantId, Timestamp,
 };
 
 /// Why a unit did not give its value.
@@ -282,6 +282,62 @@ impl<E: Engine> Store for Database<E> {
         self.0.read(|c| periods::of_cycle(c, tenant, cycle, days))
     }
 
+    fn put_shared_input(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        id: &InputName,
+        new: &NewSharedInput,
+        now: Timestamp,
+    ) -> Result<Option<Put<SharedInput>>, StoreError> {
+        let key = Arc::new((tenant.clone(), id.clone(), new.clone()));
+        let again = Arc::clone(&key);
+        self.0.write(
+            stops!("put_shared_input"),
+            1_000 + new.content.len() + new.summary.len(),
+            move |c| shared::put(c, &key.0, kind, &key.1, &key.2, now),
+            move |c, put| shared::put_landed(c, &again.0, put.as_ref()),
+        )
+    }
+
+    fn shared_inputs(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        ids: &[&InputName],
+    ) -> Result<Vec<SharedInput>, StoreError> {
+        self.0.read(|c| shared::newest(c, tenant, kind, ids))
+    }
+
+    fn shared_input_version(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        id: &InputName,
+        version: u32,
+    ) -> Result<Option<SharedInput>, StoreError> {
+        self.0.read(|c| shared::version(c, tenant, kind, id, version))
+    }
+
+    fn shared_input_versions(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        id: &InputName,
+    ) -> Result<Vec<SharedInputEntry>, StoreError> {
+        self.0.read(|c| shared::versions(c, tenant, kind, id))
+    }
+
+    fn list_shared_inputs(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        after: Option<&InputName>,
+        limit: u32,
+    ) -> Result<Vec<SharedInputEntry>, StoreError> {
+        self.0.read(|c| shared::list(c, tenant, kind, after, limit))
+    }
+
     fn import_usage(
         &self,
         tenant: &TenantId,
@@ -387,6 +443,10 @@ impl<E: Engine> Store for Database<E> {
 
     fn newer_plan_versions(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerPlanVersion>, StoreError> {
         self.0.read(|c| comparisons::newer_plan_versions(c, tenant, id))
+    }
+
+    fn newer_shared_inputs(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerSharedInput>, StoreError> {
+        self.0.read(|c| shared::newer(c, tenant, id))
     }
 
     fn customer_document(

@@ -28,8 +28,8 @@ pub use types::*;
 
 pub use crate::usage::OnConflict;
 use crate::words::{
-    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, PeriodId, PlanId, PlanReference, RegisteredPeriod,
-    TenantId, Timestamp,
+    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, InputName, PeriodId, PlanId, PlanReference,
+    RegisteredPeriod, TenantId, Timestamp,
 };
 
 /// What the service asks of a database.
@@ -117,6 +117,53 @@ pub trait Store: Send + Sync + 'static {
         days: &Range<NaiveDate>,
     ) -> Result<Vec<BillingPeriod>, StoreError>;
 
+    // ---- calendars and price series
+
+    /// Adds a version if the content differs from that of the newest; `None` when the newest version is not the one
+    /// that `new` was made from: read and make it again.
+    fn put_shared_input(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        id: &InputName,
+        new: &NewSharedInput,
+        now: Timestamp,
+    ) -> Result<Option<Put<SharedInput>>, StoreError>;
+
+    /// The newest versions of these, in any order. Those that do not exist are absent.
+    fn shared_inputs(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        ids: &[&InputName],
+    ) -> Result<Vec<SharedInput>, StoreError>;
+
+    /// One version.
+    fn shared_input_version(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        id: &InputName,
+        version: u32,
+    ) -> Result<Option<SharedInput>, StoreError>;
+
+    /// Every version of one, newest first.
+    fn shared_input_versions(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        id: &InputName,
+    ) -> Result<Vec<SharedInputEntry>, StoreError>;
+
+    /// The newest version of each of a kind after an id, ordered bytewise by id.
+    fn list_shared_inputs(
+        &self,
+        tenant: &TenantId,
+        kind: SharedKind,
+        after: Option<&InputName>,
+        limit: u32,
+    ) -> Result<Vec<SharedInputEntry>, StoreError>;
+
     // ---- usage
 
     /// Merges readings into what is stored: all of them or nothing. The usage revision rises by one if and only if
@@ -201,6 +248,10 @@ pub trait Store: Send + Sync + 'static {
     /// Plan versions numbered above the recorded ones that apply to a day of the comparison's period: what makes
     /// a current row stale by its tenant-wide inputs. Pinned references never appear.
     fn newer_plan_versions(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerPlanVersion>, StoreError>;
+
+    /// Versions of calendars and price series above the recorded ones that differ within the range that the comparison
+    /// used.
+    fn newer_shared_inputs(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerSharedInput>, StoreError>;
 
     /// The document of one version of a customer.
     fn customer_document(

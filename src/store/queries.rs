@@ -7,6 +7,7 @@
 mod comparisons;
 mod postgres;
 mod resources;
+mod shared;
 mod sqlite;
 mod usage;
 
@@ -15,15 +16,17 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Integer, Text};
 
 use super::rows::{
-    BlockRecord, ComparisonPlanRecord, ComparisonRecord, CustomerRecord, CustomerVersionRecord, NewerPlanVersionRecord,
-    PeriodRecord, PlanVersionRecord, ResultRecord, UsageRevisionRecord,
+    BlockRecord, ComparisonPlanRecord, ComparisonRecord, ComparisonSharedRecord, CustomerRecord, CustomerVersionRecord,
+    NewerPlanVersionRecord, NewerSharedRecord, PeriodRecord, PlanVersionRecord, ResultRecord, SharedEntryRecord,
+    SharedInputRecord, UsageRevisionRecord,
 };
 
 /// Channel, month and revision of a block.
 pub(super) type BlockRevisionRecord = (String, NaiveDate, i64);
 
-/// A comparison, its two renderings, and whether a newer plan version applies to its period.
-pub(super) type FullComparison = (ComparisonRecord, Vec<u8>, Vec<u8>, bool);
+/// A comparison, its two renderings, whether a newer plan version applies to its period, and whether a newer version of
+/// a shared input differs within what it used.
+pub(super) type FullComparison = (ComparisonRecord, Vec<u8>, Vec<u8>, bool, bool);
 
 /// Conditions of a list of plans; texts are already escaped for `LIKE`.
 #[derive(Debug, Clone, Default)]
@@ -105,6 +108,41 @@ pub(super) trait Queries {
         cycle: &str,
         days: (NaiveDate, NaiveDate),
     ) -> QueryResult<Vec<PeriodRecord>>;
+
+    // ---- calendars and price series
+    fn newest_shared_input(&mut self, tenant: &str, kind: &str, id: &str) -> QueryResult<Option<SharedInputRecord>>;
+    fn shared_input(
+        &mut self,
+        tenant: &str,
+        kind: &str,
+        id: &str,
+        version: i32,
+    ) -> QueryResult<Option<SharedInputRecord>>;
+    /// 0 when somebody was faster.
+    fn insert_shared_input(&mut self, record: &SharedInputRecord) -> QueryResult<usize>;
+    /// Newest first.
+    fn shared_input_versions(&mut self, tenant: &str, kind: &str, id: &str) -> QueryResult<Vec<SharedEntryRecord>>;
+    /// The newest version of each.
+    fn shared_inputs_after(
+        &mut self,
+        tenant: &str,
+        kind: &str,
+        after: &str,
+        limit: i64,
+    ) -> QueryResult<Vec<SharedEntryRecord>>;
+    /// Whether a version above differs within `[start, end)`.
+    fn is_shared_input_changed(
+        &mut self,
+        tenant: &str,
+        kind: &str,
+        id: &str,
+        above: i32,
+        used: (i64, i64),
+    ) -> QueryResult<bool>;
+    fn insert_comparison_shared_input(&mut self, record: &ComparisonSharedRecord<'_>) -> QueryResult<usize>;
+    fn delete_comparison_shared_inputs(&mut self, tenant: &str, comparison: &[u8]) -> QueryResult<usize>;
+    /// Versions that a stored comparison has not seen and that differ within what it used.
+    fn newer_shared_inputs(&mut self, tenant: &str, comparison: &[u8]) -> QueryResult<Vec<NewerSharedRecord>>;
 
     // ---- usage
     /// Current blocks of the months from the first to the last, of one channel or of all.

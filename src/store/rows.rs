@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 
 use super::engine::UnitError;
 use super::schema::{
-    comparison_results, comparisons, customer_versions, customers, plan_versions, registered_periods, usage_blocks,
-    usage_revisions,
+    comparison_results, comparison_shared_inputs, comparisons, customer_versions, customers, plan_versions,
+    registered_periods, shared_inputs, usage_blocks, usage_revisions,
 };
 use super::types::{
-    ComparisonRow, Customer, NewComparison, NewPlanVersion, NewerPlanVersion, PlanVersion, RecordedInputs,
-    SupersededBy, UsageRevision,
+    ComparisonRow, Customer, NewComparison, NewPlanVersion, NewerPlanVersion, NewerSharedInput, PlanVersion,
+    RecordedInputs, SharedInput, SharedInputEntry, SharedKind, SupersededBy, UsageRevision,
 };
 use crate::words::{BillingPeriod, ComparisonId, RegisteredPeriod, TenantId, Timestamp};
 
@@ -310,4 +310,95 @@ pub(super) struct ComparisonPlanRecord {
     pub(super) plan_id: String,
     pub(super) newest_version: i32,
     pub(super) pinned: bool,
+}
+
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[diesel(table_name = shared_inputs)]
+pub(super) struct SharedInputRecord {
+    pub(super) tenant_id: String,
+    pub(super) kind: String,
+    pub(super) id: String,
+    pub(super) version: i32,
+    pub(super) content: Vec<u8>,
+    pub(super) summary: String,
+    pub(super) changed_start: Option<i64>,
+    pub(super) changed_end: Option<i64>,
+    pub(super) created_at: i64,
+}
+
+impl SharedInputRecord {
+    pub(super) fn of(
+        tenant: &TenantId,
+        input: &SharedInput,
+        changed: Option<&std::ops::Range<i64>>,
+    ) -> Result<Self, UnitError> {
+        Ok(Self {
+            tenant_id: tenant.as_str().to_owned(),
+            kind: input.kind.as_str().to_owned(),
+            id: input.id.as_str().to_owned(),
+            version: i32::try_from(input.version).map_err(corrupt)?,
+            content: input.content.clone(),
+            summary: input.summary.clone(),
+            changed_start: changed.map(|range| range.start),
+            changed_end: changed.map(|range| range.end),
+            created_at: input.created_at.as_micros(),
+        })
+    }
+
+    pub(super) fn read(self) -> Result<SharedInput, UnitError> {
+        Ok(SharedInput {
+            kind: shared_kind(&self.kind)?,
+            id: self.id.parse().map_err(corrupt)?,
+            version: u32::try_from(self.version).map_err(corrupt)?,
+            content: self.content,
+            summary: self.summary,
+            created_at: Timestamp::from_micros(self.created_at),
+        })
+    }
+}
+
+fn shared_kind(text: &str) -> Result<SharedKind, UnitError> {
+    let known = [SharedKind::Calendar, SharedKind::PriceSeries].into_iter().find(|kind| kind.as_str() == text);
+    known.ok_or_else(|| corrupt(format!("{text:?} is no kind of shared input")))
+}
+
+/// Id, version, summary, and when it was put.
+pub(super) type SharedEntryRecord = (String, i32, String, i64);
+
+pub(super) fn read_shared_entry(
+    (id, version, summary, created_at): SharedEntryRecord,
+) -> Result<SharedInputEntry, UnitError> {
+    Ok(SharedInputEntry {
+        id: id.parse().map_err(corrupt)?,
+        version: u32::try_from(version).map_err(corrupt)?,
+        summary,
+        created_at: Timestamp::from_micros(created_at),
+    })
+}
+
+/// Kind, id, version, and when it was put.
+pub(super) type NewerSharedRecord = (String, String, i32, i64);
+
+pub(super) fn read_newer_shared(
+    (kind, id, version, created_at): NewerSharedRecord,
+) -> Result<NewerSharedInput, UnitError> {
+    Ok(NewerSharedInput {
+        kind: shared_kind(&kind)?,
+        id: id.parse().map_err(corrupt)?,
+        version: u32::try_from(version).map_err(corrupt)?,
+        created_at: Timestamp::from_micros(created_at),
+    })
+}
+
+/// One shared input of a comparison.
+#[derive(Debug, Insertable)]
+#[diesel(table_name = comparison_shared_inputs)]
+pub(super) struct ComparisonSharedRecord<'a> {
+    pub(super) tenant_id: &'a str,
+    pub(super) comparison_id: &'a [u8],
+    pub(super) kind: &'a str,
+    pub(super) input_id: &'a str,
+    pub(super) version: i32,
+    pub(super) used_start: i64,
+    pub(super) used_end: i64,
 }

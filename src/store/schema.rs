@@ -151,5 +151,38 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(comparisons, comparison_results, comparison_plans, plan_versions);
+diesel::table! {
+    shared_inputs (tenant_id, kind, id, version) {
+        tenant_id -> Text,
+        kind -> Text,
+        id -> Text,
+        version -> Integer,
+        content -> Binary,
+        summary -> Text,
+        changed_start -> Nullable<BigInt>,
+        changed_end -> Nullable<BigInt>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    comparison_shared_inputs (tenant_id, comparison_id, kind, input_id) {
+        tenant_id -> Text,
+        comparison_id -> Binary,
+        kind -> Text,
+        input_id -> Text,
+        version -> Integer,
+        used_start -> BigInt,
+        used_end -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(
+    comparisons,
+    comparison_results,
+    comparison_plans,
+    plan_versions,
+    comparison_shared_inputs,
+    shared_inputs,
+);
 diesel::allow_tables_to_appear_in_same_query!(plans, plan_versions, plan_tags);

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 
 use crate::usage::{Channel, OnConflict, Reading, Series};
 use crate::words::{
-    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, PlanId, PlanReference, TenantId, Timestamp,
+    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, InputName, PlanId, PlanReference, TenantId, Timestamp,
 };
 
 /// What a PUT did.
@@ -199,6 +199,9 @@ pub struct RecordedInputs {
     pub cycle: Option<RecordedCycle>,
     /// Inner bounds between the billing months: for people, the check compares `cycle`.
     pub cuts: Vec<NaiveDate>,
+    /// Calendars and price series that the plans name, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<RecordedShared>,
     /// Version of the engine.
     pub engine: i32,
     /// SHA-256 over contents: readings of the window, attributes used, documents, engine.
@@ -229,6 +232,19 @@ pub struct RecordedPlan {
     pub versions: Vec<u32>,
     /// Highest version that existed when they were read.
     pub newest_version: u32,
+}
+
+/// A calendar or price series of a comparison and what was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RecordedShared {
+    /// Which of the two.
+    pub kind: SharedKind,
+    /// Its id.
+    pub id: InputName,
+    /// The newest version when it was read.
+    pub version: u32,
+    /// The range that the comparison depends on, in the unit of the kind.
+    pub used: Range<i64>,
 }
 
 /// A computed comparison, ready to be stored.
@@ -298,7 +314,7 @@ pub struct SupersededBy {
     pub at: Timestamp,
     /// The successor.
     pub successor_id: ComparisonId,
-    /// `usage_corrected`, `plan_changed`, `engine_changed`, `manual`.
+    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `engine_changed`, `manual`.
     pub reason: String,
     /// A person's words.
     pub note: Option<String>,
@@ -314,8 +330,11 @@ pub struct StoredComparison {
     /// The rendering without line items.
     pub summary: Vec<u8>,
     /// Of a current comparison, what [`super::Store::newer_plan_versions`] says, read after the row: with no mark
-    /// and nothing here, usage, customer and plans were the recorded ones at the instant the row was read.
+    /// and nothing here and below, usage, customer, plans, calendars and price series were the recorded ones at the
+    /// instant the row was read.
     pub newer_plan_versions: Vec<NewerPlanVersion>,
+    /// The same of [`super::Store::newer_shared_inputs`].
+    pub newer_shared_inputs: Vec<NewerSharedInput>,
 }
 
 /// The answer of [`super::Store::insert_comparison`].
@@ -333,7 +352,7 @@ pub enum Inserted {
 /// Why a comparison is superseded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SupersedeCause {
-    /// `usage_corrected`, `plan_changed`, `engine_changed`, `manual`.
+    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `engine_changed`, `manual`.
     pub reason: String,
     /// A person's words.
     pub note: Option<String>,
@@ -381,6 +400,82 @@ pub struct ComparisonFilter {
 pub struct NewerPlanVersion {
     /// The plan.
     pub plan_id: PlanId,
+    /// Its version.
+    pub version: u32,
+    /// When it was put.
+    pub created_at: Timestamp,
+}
+
+/// A tenant-wide input besides plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SharedKind {
+    /// Dates. Its unit of ranges: local days, as seconds to their midnight in UTC.
+    Calendar,
+    /// Prices by instant. Its unit of ranges: seconds since the epoch.
+    PriceSeries,
+}
+
+impl SharedKind {
+    /// As databases hold it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Calendar => "calendar",
+            Self::PriceSeries => "price_series",
+        }
+    }
+}
+
+/// A version of a shared input to be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSharedInput {
+    /// The newest version, from which this one was made; 0: there was none.
+    pub after_version: u32,
+    /// What it holds, whole, as bytes that the store does not look into.
+    pub content: Vec<u8>,
+    /// For lists: a small JSON object.
+    pub summary: String,
+    /// Bounds of what differs from the version before, in the unit of the kind; `None` when no bill can tell.
+    pub changed: Option<Range<i64>>,
+}
+
+/// An immutable version of a shared input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedInput {
+    /// Calendar or price series.
+    pub kind: SharedKind,
+    /// Its id.
+    pub id: InputName,
+    /// From 1.
+    pub version: u32,
+    /// What it holds.
+    pub content: Vec<u8>,
+    /// For lists: a small JSON object.
+    pub summary: String,
+    /// When it was put.
+    pub created_at: Timestamp,
+}
+
+/// A version of a shared input without its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedInputEntry {
+    /// Its id.
+    pub id: InputName,
+    /// From 1.
+    pub version: u32,
+    /// For lists: a small JSON object.
+    pub summary: String,
+    /// When it was put.
+    pub created_at: Timestamp,
+}
+
+/// A version of a shared input that a comparison has not seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewerSharedInput {
+    /// Calendar or price series.
+    pub kind: SharedKind,
+    /// Its id.
+    pub id: InputName,
     /// Its version.
     pub version: u32,
     /// When it was put.

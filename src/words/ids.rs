@@ -19,6 +19,9 @@ pub enum IdError {
     /// A pinned version that is not a whole number from 1 on.
     #[error("{0:?} is not a plan version; write the plan's id, or id@3 for its version 3")]
     Version(String),
+    /// No name as plan documents write names.
+    #[error("{0:?} is no name; a name is a-z, 0-9 and _, begins with a letter and has at most 64 characters")]
+    Name(String),
     /// An id of a registered period that reads like a year or a month.
     #[error("{0:?} reads like a year or a month; a registered period needs another id")]
     LooksLikeDate(String),
@@ -129,6 +132,49 @@ impl From<PeriodId> for String {
 }
 
 impl fmt::Display for PeriodId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The id of a calendar or a price series: a name that plan documents can refer to, `[a-z][a-z0-9_]{0,63}`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct InputName(String);
+
+impl InputName {
+    /// The name as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for InputName {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        let begins_well = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
+        if text.len() > 64 || !begins_well || !text.bytes().all(is_plain) {
+            return Err(IdError::Name(text.chars().take(80).collect()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for InputName {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
+    }
+}
+
+impl From<InputName> for String {
+    fn from(name: InputName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for InputName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -252,6 +298,16 @@ impl fmt::Display for ComparisonId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_what_plan_documents_can_refer_to() {
+        for name in ["us", "us_east_2", "a", &"x".repeat(64)] {
+            assert_eq!(name.parse::<InputName>().unwrap().as_str(), name);
+        }
+        for text in ["", "1st", "_a", "US", "us-east", "us east", "ümlaut", &"x".repeat(65)] {
+            assert!(matches!(text.parse::<InputName>(), Err(IdError::Name(_))), "{text}");
+        }
+    }
 
     #[test]
     fn an_id_has_one_to_64_plain_characters() {

@@ -9,6 +9,6 @@ mod period;
 mod timestamp;
 
 pub use customer::{AttributeValue, CustomerDocument, MeterPoint};
-pub use ids::{ComparisonId, CustomerId, IdError, PeriodId, PlanId, PlanReference, TenantId};
+pub use ids::{ComparisonId, CustomerId, IdError, InputName, PeriodId, PlanId, PlanReference, TenantId};
 pub use period::{BillingPeriod, MAX_PERIOD_DAYS, PeriodError, RegisteredPeriod};
 pub use timestamp::Timestamp;

@@ -99,6 +99,34 @@ impl Store for Unsure {
     fn cycle_periods(&self, t: &TenantId, cycle: &str, days: &Range<NaiveDate>) -> Res<Vec<BillingPeriod>> {
         self.store.cycle_periods(t, cycle, days)
     }
+    fn put_shared_input(
+        &self,
+        t: &TenantId,
+        kind: SharedKind,
+        id: &InputName,
+        new: &NewSharedInput,
+        now: Timestamp,
+    ) -> Res<Option<Put<SharedInput>>> {
+        self.store.put_shared_input(t, kind, id, new, now)
+    }
+    fn shared_inputs(&self, t: &TenantId, kind: SharedKind, ids: &[&InputName]) -> Res<Vec<SharedInput>> {
+        self.store.shared_inputs(t, kind, ids)
+    }
+    fn shared_input_version(&self, t: &TenantId, k: SharedKind, id: &InputName, n: u32) -> Res<Option<SharedInput>> {
+        self.store.shared_input_version(t, k, id, n)
+    }
+    fn shared_input_versions(&self, t: &TenantId, k: SharedKind, id: &InputName) -> Res<Vec<SharedInputEntry>> {
+        self.store.shared_input_versions(t, k, id)
+    }
+    fn list_shared_inputs(
+        &self,
+        t: &TenantId,
+        kind: SharedKind,
+        after: Option<&InputName>,
+        limit: u32,
+    ) -> Res<Vec<SharedInputEntry>> {
+        self.store.list_shared_inputs(t, kind, after, limit)
+    }
     fn import_usage(&self, t: &TenantId, c: &CustomerId, i: &UsageImport, now: Timestamp) -> Res<ImportOutcome> {
         self.store.import_usage(t, c, i, now)
     }
@@ -148,6 +176,9 @@ impl Store for Unsure {
     }
     fn newer_plan_versions(&self, t: &TenantId, id: ComparisonId) -> Res<Vec<NewerPlanVersion>> {
         self.store.newer_plan_versions(t, id)
+    }
+    fn newer_shared_inputs(&self, t: &TenantId, id: ComparisonId) -> Res<Vec<NewerSharedInput>> {
+        self.store.newer_shared_inputs(t, id)
     }
     fn customer_document(&self, t: &TenantId, c: &CustomerId, version: i64) -> Res<Option<CustomerDocument>> {
         self.store.customer_document(t, c, version)

@@ -162,6 +162,7 @@ impl Db {
                 plans,
                 cycle: None,
                 cuts: vec![],
+                shared: vec![],
                 engine: 1,
                 digest: Sha256::digest(&contents).into(),
             },

@@ -7,6 +7,7 @@ mod imports;
 mod migrations;
 mod resources;
 mod servers;
+mod shared;
 mod superseding;
 
 /// Declares each behaviour once and runs it on both engines, each time on a fresh database.

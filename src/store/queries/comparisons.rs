@@ -40,6 +40,7 @@ macro_rules! full_comparison {
                 comparison_results::result,
                 comparison_results::summary,
                 exists(newer_versions!($tenant)),
+                exists(newer_shared!($tenant)),
             ))
     };
 }

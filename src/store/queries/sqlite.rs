@@ -1,29 +1,32 @@
 //! The statements on SQLite: the shared ones, and locks and batches as this engine has them.
 
 use chrono::NaiveDate;
-use diesel::dsl::{exists, sql};
+use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Bool, Date, Text};
 use diesel::sqlite::SqliteConnection;
 
 use super::comparisons::{comparison_queries, full_comparison, newer_versions};
 use super::resources::resource_queries;
+use super::shared::{newer_shared, shared_queries};
 use super::usage::usage_queries;
 use super::{
     BlockRevisionRecord, ComparisonConditions, FullComparison, MigrationRow, NewerRow, PlanConditions, PresenceRow,
     Queries,
 };
 use crate::store::rows::{
-    BlockRecord, ComparisonPlanRecord, ComparisonRecord, CustomerRecord, CustomerVersionRecord, NewerPlanVersionRecord,
-    PeriodRecord, PlanVersionRecord, ResultRecord, UsageRevisionRecord,
+    BlockRecord, ComparisonPlanRecord, ComparisonRecord, ComparisonSharedRecord, CustomerRecord, CustomerVersionRecord,
+    NewerPlanVersionRecord, NewerSharedRecord, PeriodRecord, PlanVersionRecord, ResultRecord, SharedEntryRecord,
+    SharedInputRecord, UsageRevisionRecord,
 };
 use crate::store::schema::{
-    billing_cycles, comparison_plans, comparison_results, comparisons, customer_versions, customers, plan_tags,
-    plan_versions, plans, registered_periods, usage_blocks, usage_revisions,
+    billing_cycles, comparison_plans, comparison_results, comparison_shared_inputs, comparisons, customer_versions,
+    customers, plan_tags, plan_versions, plans, registered_periods, shared_inputs, usage_blocks, usage_revisions,
 };
 
 impl Queries for SqliteConnection {
     resource_queries!();
+    shared_queries!();
     usage_queries!();
     comparison_queries!();
 

@@ -1,6 +1,6 @@
 //! Comparisons: the check of inputs, insert, supersede, and what is read of them.
 
-use super::{lock_head, lock_known_head, usage};
+use super::{lock_head, lock_known_head, shared, usage};
 use crate::store::StoreError;
 use crate::store::engine::UnitError;
 use crate::store::queries::{ComparisonConditions, FullComparison, Queries};
@@ -71,6 +71,10 @@ pub(crate) fn supersede<C: Queries>(
             connection.delete_comparison_plans(tenant, old_id.as_bytes())?;
             insert_plans(connection, &new.tenant_id, old, &inputs)?;
         }
+        if row.inputs.shared != inputs.shared {
+            connection.delete_comparison_shared_inputs(tenant, old_id.as_bytes())?;
+            shared::insert_of_comparison(connection, &new.tenant_id, old, &inputs.shared)?;
+        }
         return Ok(Superseded::Unchanged(ComparisonRow { inputs, stale_since: None, ..row }));
     }
 
@@ -112,8 +116,9 @@ fn is_stored<C: Queries>(connection: &mut C, new: &NewComparison, row: &Comparis
 ///
 /// Usage: the same revision is the same readings. At another one the blocks of the window are compared, so that a
 /// feed into another month is no change; and where a month at the window's edge was written again, the log of
-/// revisions says whether a reading in the window was. Plans and cycles, which many customers share, are not locked:
-/// they are read in statements after the lock, and a change that comes later is seen by every later read.
+/// revisions says whether a reading in the window was. Plans, calendars, price series and cycles, which many customers
+/// share, are not locked: they are read in statements after the lock, and a change that comes later is seen by every
+/// later read.
 fn check_inputs<C: Queries>(
     connection: &mut C,
     head: &CustomerRecord,
@@ -146,6 +151,9 @@ fn check_inputs<C: Queries>(
     if !seen.is_empty() && !connection.plan_versions_above(tenant, &seen, days)?.is_empty() {
         return Ok(None);
     }
+    if shared::is_outdated(connection, &new.tenant_id, &inputs.shared)? {
+        return Ok(None);
+    }
     if let Some(cycle) = &inputs.cycle {
         let registered = super::periods::of_cycle(connection, &new.tenant_id, &cycle.id, &(cycle.start..cycle.end))?;
         if registered.len() != cycle.n_periods {
@@ -155,7 +163,7 @@ fn check_inputs<C: Queries>(
     Ok(Some(inputs))
 }
 
-/// Result bytes and plan references of a row that was just inserted.
+/// Result bytes, plan references and shared inputs of a row that was just inserted.
 fn insert_parts<C: Queries>(connection: &mut C, new: &NewComparison, inputs: &RecordedInputs) -> Result<(), UnitError> {
     connection.insert_result(&ResultRecord {
         tenant_id: new.tenant_id.as_str(),
@@ -163,7 +171,8 @@ fn insert_parts<C: Queries>(connection: &mut C, new: &NewComparison, inputs: &Re
         result: &new.result,
         summary: &new.summary,
     })?;
-    insert_plans(connection, &new.tenant_id, new.id, inputs)
+    insert_plans(connection, &new.tenant_id, new.id, inputs)?;
+    shared::insert_of_comparison(connection, &new.tenant_id, new.id, &inputs.shared)
 }
 
 fn insert_plans<C: Queries>(
@@ -213,15 +222,15 @@ pub(crate) fn get<C: Queries>(
 fn with_freshness<C: Queries>(
     connection: &mut C,
     tenant: &TenantId,
-    (record, result, summary, is_outdated): FullComparison,
+    (record, result, summary, has_newer_plans, has_newer_shared): FullComparison,
 ) -> Result<StoredComparison, UnitError> {
     let row = record.read()?;
-    let newer_plan_versions = if is_outdated && row.superseded.is_none() {
-        newer_plan_versions(connection, tenant, row.id)?
-    } else {
-        Vec::new()
-    };
-    Ok(StoredComparison { row, result, summary, newer_plan_versions })
+    let is_current = row.superseded.is_none();
+    let newer_plan_versions =
+        if has_newer_plans && is_current { newer_plan_versions(connection, tenant, row.id)? } else { Vec::new() };
+    let newer_shared_inputs =
+        if has_newer_shared && is_current { shared::newer(connection, tenant, row.id)? } else { Vec::new() };
+    Ok(StoredComparison { row, result, summary, newer_plan_versions, newer_shared_inputs })
 }
 
 pub(crate) fn newer_plan_versions<C: Queries>(

@@ -7,6 +7,7 @@ pub(super) mod comparisons;
 pub(super) mod customers;
 pub(super) mod periods;
 pub(super) mod plans;
+pub(super) mod shared;
 pub(super) mod usage;
 
 use super::engine::UnitError;

@@ -1,0 +1,2 @@
+DROP TABLE comparison_shared_inputs;
+DROP TABLE shared_inputs;
