@@ -75,6 +75,8 @@ fn question(n_plans: usize) -> Question {
         earlier_months: Vec::new(),
         readings: BTreeMap::from([(Channel::import(), readings())]),
         attributes: BTreeMap::new(),
+        calendars: BTreeMap::new(),
+        price_series: BTreeMap::new(),
         plans: (0..n_plans).map(plan).collect(),
         options: Options::default(),
     }

@@ -59,6 +59,8 @@ pub(super) fn read(
         earlier_months: calendar.earlier_months,
         readings: usage.readings,
         attributes: used_attributes(&customer.document, &plans),
+        calendars: BTreeMap::new(),
+        price_series: BTreeMap::new(),
         plans,
         options: options.clone(),
     };
@@ -367,6 +369,8 @@ pub(super) fn question_of(
         earlier_months: calendar.earlier_months.clone(),
         readings,
         attributes: used_attributes(customer, &plans),
+        calendars: BTreeMap::new(),
+        price_series: BTreeMap::new(),
         plans,
         options: options.clone(),
     }

@@ -19,16 +19,19 @@ mod ladder;
 mod measure;
 mod render;
 mod result;
+mod series;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use chrono::NaiveDate;
 use chrono_tz::Tz;
 use rust_decimal::Decimal;
 
 pub use calendar::{billing_months, earlier_months, instants, is_registered};
 pub use compare::{Aggregated, Priced, compare};
 pub use result::{ComparisonResult, Gap, LineItem, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary};
+pub use series::{MAX_PRICE_SCALE, Price, PriceRun, PriceSeries};
 
 use crate::tariff::{ConventionOverrides, Tariff};
 use crate::usage::{Channel, Series};
@@ -55,6 +58,10 @@ pub struct Question {
     pub readings: BTreeMap<Channel, Series>,
     /// The customer's attributes.
     pub attributes: BTreeMap<String, AttributeValue>,
+    /// Dates of the calendars that the plans name, those that are there.
+    pub calendars: BTreeMap<String, BTreeSet<NaiveDate>>,
+    /// The price series that the plans name, those that are there.
+    pub price_series: BTreeMap<String, Arc<PriceSeries>>,
     /// The plans, sorted by reference.
     pub plans: Vec<PlanToBill>,
     /// What the tenant or the command line decides.

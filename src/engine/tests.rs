@@ -20,6 +20,8 @@ fn question(plan: &str, zone: Tz, start: &str, end: &str, import: &Series) -> Qu
         earlier_months: earlier_months(&period, tariff.look_back_months(), &[]),
         readings: BTreeMap::from([(Channel::import(), import.clone())]),
         attributes: BTreeMap::new(),
+        calendars: BTreeMap::new(),
+        price_series: BTreeMap::new(),
         plans: vec![PlanToBill {
             reference: "plan".parse().unwrap(),
             versions: vec![VersionInForce { version: 1, days: period, tariff }],

@@ -169,6 +169,16 @@ impl Tariff {
         &self.plan.attributes
     }
 
+    /// Calendars that its schedules name: the days that are holidays.
+    pub fn calendars(&self) -> &BTreeSet<String> {
+        &self.plan.calendars
+    }
+
+    /// Price series that its charges name.
+    pub fn price_series(&self) -> &BTreeSet<String> {
+        &self.plan.price_series
+    }
+
     /// What the engine bills.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan

@@ -41,6 +41,10 @@ pub(crate) struct Plan {
     pub(crate) not_billed: Vec<(String, String)>,
     pub(crate) look_back_months: u32,
     pub(crate) attributes: BTreeSet<String>,
+    /// Calendars that its schedules name.
+    pub(crate) calendars: BTreeSet<String>,
+    /// Price series that its charges name.
+    pub(crate) price_series: BTreeSet<String>,
     /// What its charges read of the channels, each once.
     pub(crate) reads: BTreeSet<Read>,
 }

@@ -58,6 +58,8 @@ pub(crate) fn question(
         earlier_months: earlier_months(&period, tariff.look_back_months(), &[]),
         readings,
         attributes: BTreeMap::new(),
+        calendars: BTreeMap::new(),
+        price_series: BTreeMap::new(),
         plans: vec![PlanToBill {
             reference: "plan".parse().unwrap(),
             versions: vec![VersionInForce { version: 1, days: period, tariff: Arc::new(tariff) }],

@@ -1,6 +1,6 @@
 //! A published bill asked of the engine, and held against what was published.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -67,6 +67,8 @@ fn question(Worked { case, .. }: &Worked, bill: &Bill, tariff: &Arc<Tariff>, pub
         earlier_months: engine::earlier_months(&bill.period, tariff.look_back_months(), &cycle),
         readings: readings::make(bill, *time_zone, published_folder),
         attributes: bill.attributes.clone(),
+        calendars: bill.calendars.iter().map(|(name, dates)| (name.clone(), dates.iter().copied().collect())).collect(),
+        price_series: BTreeMap::new(),
         plans: vec![PlanToBill {
             reference: "worked".parse().expect("a reference"),
             versions: vec![VersionInForce { version: 1, days: bill.period, tariff: Arc::clone(tariff) }],

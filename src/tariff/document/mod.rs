@@ -126,6 +126,8 @@ impl<'a> Reader<'a> {
             not_billed,
             look_back_months: 0,
             attributes: BTreeSet::new(),
+            calendars: BTreeSet::new(),
+            price_series: BTreeSet::new(),
             reads: BTreeSet::new(),
         };
         if self.faults.0.is_empty() {
