@@ -124,14 +124,21 @@ impl<'a> Biller<'a> {
     fn charge_anew(&mut self, charge: &'a Charge, span: Span) -> Result<ChargeBill, Stop> {
         let mut lines: Vec<Line> = Vec::new();
         let mut sums: Vec<(Range<usize>, Exact)> = Vec::new();
-        for part in self.parts_of(charge, span) {
+        let parts = self.parts_of(charge, span);
+        let Some(last_part) = parts.last() else { return Ok(ChargeBill { lines, amounts: Vec::new() }) };
+        for part in parts.iter().copied() {
             let first_day = self.ground.frame.first_date(part.first);
             let is_on = charge.from.is_none_or(|from| from <= first_day) && charge.to.is_none_or(|to| first_day < to);
             if !is_on {
                 continue;
             }
             let new = self.lines(charge, part)?;
-            let sum = new.iter().fold(Exact::ZERO, |sum, line| sum.plus(&line.exact));
+            // The last part takes the rest: in a month of one part nothing is added up.
+            let sum = if part == *last_part {
+                Exact::ZERO
+            } else {
+                new.iter().fold(Exact::ZERO, |sum, line| sum.plus(&line.exact))
+            };
             sums.push((part.segments(), sum));
             for line in new {
                 let known = lines

@@ -127,6 +127,11 @@ impl LocalDays {
             if start >= end {
                 continue;
             }
+            if end - start == SECONDS_OF_DAY {
+                // No change on this day, and it begins at midnight.
+                pieces.push(Piece { day, start, end, local: 0 });
+                continue;
+            }
             let last_offset = utc_offset(time_zone, end - 1);
             if last_offset == utc_offset(time_zone, start) {
                 pieces.push(piece(day, start, end));

@@ -111,12 +111,12 @@ impl Exact {
             return None;
         };
         let scale = *a_scale.max(b_scale);
-        let an = if scale == *a_scale { *an } else { an.checked_mul(power_of_ten(scale - a_scale)?)? };
-        let bn = if scale == *b_scale { *bn } else { bn.checked_mul(power_of_ten(scale - b_scale)?)? };
+        let an = if scale == *a_scale { *an } else { product(*an, power_of_ten(scale - a_scale)?)? };
+        let bn = if scale == *b_scale { *bn } else { product(*bn, power_of_ten(scale - b_scale)?)? };
         let (numerator, denominator) = if ad == bd {
             (an.checked_add(bn)?, *ad)
         } else {
-            (an.checked_mul(*bd)?.checked_add(bn.checked_mul(*ad)?)?, ad.checked_mul(*bd)?)
+            (product(an, *bd)?.checked_add(product(bn, *ad)?)?, product(*ad, *bd)?)
         };
         Some(Self(Repr::Small { numerator, scale, denominator }))
     }
@@ -160,7 +160,7 @@ impl Exact {
         };
         let scale = a_scale + b_scale;
         power_of_ten(scale)?;
-        let (numerator, denominator) = (an.checked_mul(*bn)?, ad.checked_mul(*bd)?);
+        let (numerator, denominator) = (product(*an, *bn)?, product(*ad, *bd)?);
         Some(Self(Repr::Small { numerator, scale, denominator }))
     }
 
@@ -183,8 +183,8 @@ impl Exact {
         else {
             return None;
         };
-        let mut numerator = an.checked_mul(*bd)?;
-        let mut denominator = ad.checked_mul(*bn)?;
+        let mut numerator = product(*an, *bd)?;
+        let mut denominator = product(*ad, *bn)?;
         if denominator < 0 {
             numerator = numerator.checked_neg()?;
             denominator = denominator.checked_neg()?;
@@ -192,7 +192,7 @@ impl Exact {
         let scale = if let Some(scale) = a_scale.checked_sub(*b_scale) {
             scale
         } else {
-            numerator = numerator.checked_mul(power_of_ten(b_scale - a_scale)?)?;
+            numerator = product(numerator, power_of_ten(b_scale - a_scale)?)?;
             0
         };
         Some(Self(Repr::Small { numerator, scale, denominator }))
@@ -238,15 +238,15 @@ impl Exact {
     pub(crate) fn settled(&self, decimals: u32, mode: RoundingMode) -> Option<i128> {
         if let Repr::Small { numerator, scale, denominator } = &self.0 {
             if *denominator == 1 && *scale <= decimals {
-                if let Some(digits) = power_of_ten(decimals - scale).and_then(|p| numerator.checked_mul(p)) {
+                if let Some(digits) = power_of_ten(decimals - scale).and_then(|p| product(*numerator, p)) {
                     return Some(digits);
                 }
                 return None;
             }
             let (up, down) = if *scale <= decimals { (decimals - scale, 0) } else { (0, scale - decimals) };
             let parts = power_of_ten(up)
-                .and_then(|p| numerator.checked_mul(p))
-                .zip(power_of_ten(down).and_then(|p| denominator.checked_mul(p)));
+                .and_then(|p| product(*numerator, p))
+                .zip(power_of_ten(down).and_then(|p| product(*denominator, p)));
             if let Some((numerator, denominator)) = parts {
                 return Some(rounded_quotient(numerator, denominator, mode));
             }
@@ -283,9 +283,19 @@ fn gcd(a: &BigInt, b: &BigInt) -> BigInt {
     a
 }
 
+/// The product, if it fits: of two factors of 64 bits it always does, and most are.
+fn product(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
+        _ => a.checked_mul(b),
+    }
+}
+
 /// `numerator / denominator` to a whole number; the denominator is greater than zero.
 fn rounded_quotient(numerator: i128, denominator: i128, mode: RoundingMode) -> i128 {
-    let (quotient, rest) = (numerator / denominator, numerator % denominator);
+    let quotient = numerator / denominator;
+    // The quotient is no larger than the numerator: this cannot overflow.
+    let rest = numerator - quotient * denominator;
     if rest == 0 {
         return quotient;
     }
