@@ -190,12 +190,13 @@ impl ImportPlan {
     fn run(self, format: Format) -> Result<(), CliError> {
         let id = self.id.clone().map_or_else(|| id_of_file(&self.file), Ok)?;
         let text = std::fs::read_to_string(&self.file).map_err(|e| CliError::unreadable(&self.file, &e))?;
+        let text = text.trim_start_matches('\u{feff}');
         let (from, to) = (self.in_force_from.map(|d| d.to_string()), self.in_force_to.map(|d| d.to_string()));
         let mut parameters = vec![("in_force_from", from.as_deref()), ("in_force_to", to.as_deref())];
         parameters.extend(self.foreign.parameters());
         let parameters = query(&parameters);
         let path = format!("/v1/plans/{}{parameters}", escape(id.as_str()));
-        let reply = self.target.client()?.put(&path, PlanFormat::detect(&text).media_type(), &text)?;
+        let reply = self.target.client()?.put(&path, PlanFormat::detect(text).media_type(), text)?;
         report_put(&reply, "plan", id.as_str())?.print(format)
     }
 }

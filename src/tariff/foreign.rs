@@ -13,6 +13,8 @@ use super::{TariffError, TariffErrors};
 
 /// Most decimals of a foreign number: our prices have 18, and pence are divided by 100.
 const MAX_DECIMALS: u32 = 16;
+/// What every foreign number is below.
+const MAX_NUMBER: i64 = 1_000_000_000_000;
 
 /// What a foreign document leaves open and whoever imports it decides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -200,6 +202,10 @@ impl<'a> Place<'a> {
         };
         let text = text.trim();
         match Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)) {
+            Ok(number) if number.abs() >= Decimal::from(MAX_NUMBER) => {
+                self.fault("out_of_range", format!("{text} is no price and no quantity of a plan"));
+                None
+            }
             Ok(number) if number.normalize().scale() <= MAX_DECIMALS => Some(number.normalize()),
             Ok(_) => {
                 self.fault("too_many_digits", format!("{text} has more than {MAX_DECIMALS} decimals"));
@@ -317,3 +323,6 @@ pub(super) fn fresh_name(text: &str, otherwise: &str, used: &mut Vec<String>) ->
     used.push(fresh.clone());
     fresh
 }
+
+#[cfg(test)]
+mod tests;

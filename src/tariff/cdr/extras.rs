@@ -57,7 +57,7 @@ impl Adapter {
         }
     }
 
-    /// Fees, which include GST: those of every day, month and year.
+    /// Fees, which include GST: those of every day, week, month and year.
     pub(super) fn fees(&mut self, fees: &[Place<'_>]) {
         for place in fees {
             let Some(fee) = place.members() else { continue };
@@ -71,7 +71,7 @@ impl Adapter {
                 continue;
             }
             let per = match term {
-                "DAILY" => Some("day"),
+                "DAILY" | "WEEKLY" => Some("day"),
                 "MONTHLY" => Some("month"),
                 "ANNUAL" => Some("year"),
                 _ => None,
@@ -80,8 +80,13 @@ impl Adapter {
                 (Some(amount), Some(per)) if REGULAR_FEES.contains(&kind) => {
                     let id = self.id("fee");
                     let label = description.unwrap_or(kind);
-                    self.charges.push(json!({"id": id, "kind": "fixed", "label": cut(label),
-                        "price": amount.to_string(), "per": per}));
+                    let price = if term == "WEEKLY" {
+                        json!({"divide": [amount.to_string(), "7"]})
+                    } else {
+                        amount.to_string().into()
+                    };
+                    self.charges
+                        .push(json!({"id": id, "kind": "fixed", "label": cut(label), "price": price, "per": per}));
                 }
                 _ => place.unbilled(format!("a fee of type {kind}, {term}, depends on what the customer does")),
             }

@@ -357,6 +357,9 @@ fn fees_and_metering_charges_include_gst() {
     assert_eq!(charges[2]["on"], json!(["supply", "energy"]));
     assert_eq!(charges[3], json!({"id": "fee", "kind": "fixed", "label": "Club", "price": "79", "per": "year"}));
     assert_eq!(charges[4], json!({"id": "metering", "kind": "fixed", "label": "Meter", "price": "0.1", "per": "day"}));
+    let weekly = json!({"fees": [{"type": "CONTRIBUTION", "term": "WEEKLY", "amount": "3.5"}]});
+    let weekly = &convert(&contract(weekly))["charges"][3];
+    assert_eq!((&weekly["price"], &weekly["per"]), (&json!({"divide": ["3.5", "7"]}), &json!("day")));
     for fee in [
         json!({"type": "EXIT", "term": "FIXED", "amount": "70"}),
         json!({"type": "MEMBERSHIP", "term": "BIANNUAL", "amount": "70"}),

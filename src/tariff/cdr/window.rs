@@ -6,8 +6,11 @@ use super::super::foreign::Place;
 use super::rate::Rate;
 use super::season::{Season, kinds_of_days, shown};
 
+/// Most windows of one stream of energy, and most parts of weeks over which they are laid to check them.
+const MAX_WINDOWS: usize = 2_000;
+const MAX_CELLS: usize = 100_000_000;
+
 const MINUTES_OF_DAY: usize = 1440;
-const MINUTES_OF_WEEK: usize = 7 * MINUTES_OF_DAY;
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const ALL_DAYS: [bool; 7] = [true; 7];
 
@@ -64,15 +67,17 @@ impl Window {
         self.end <= self.start
     }
 
-    /// The minutes of the week that it opens. After midnight a wrapping window belongs to the day on which it began, or
-    /// with `own_day` to its own.
-    fn minutes(&self, own_day: bool) -> impl Iterator<Item = usize> + '_ {
-        (0..7).filter(|day| self.days[*day]).flat_map(move |day| {
-            let base = day * MINUTES_OF_DAY;
-            let after = if own_day { base } else { (day + 1) % 7 * MINUTES_OF_DAY };
-            let (first, second) =
-                if self.wraps() { (self.start..MINUTES_OF_DAY, 0..self.end) } else { (self.start..self.end, 0..0) };
-            first.map(move |m| base + m).chain(second.map(move |m| after + m))
+    /// What it opens of the week, as cells: each day cut at `cuts`. After midnight a wrapping window belongs to the day on
+    /// which it began, or with `own_day` to its own.
+    fn cells(&self, cuts: &[usize], own_day: bool) -> impl Iterator<Item = usize> {
+        let n_cells = cuts.len() - 1;
+        let cell = |minute: usize| cuts.partition_point(|cut| *cut < minute);
+        let (start, end, wraps, days) = (cell(self.start), cell(self.end), self.wraps(), self.days);
+        (0..7).filter(move |day| days[*day]).flat_map(move |day| {
+            let base = day * n_cells;
+            let after = if own_day { base } else { (day + 1) % 7 * n_cells };
+            let (first, second) = if wraps { (start..n_cells, 0..end) } else { (start..end, 0..0) };
+            first.map(move |c| base + c).chain(second.map(move |c| after + c))
         })
     }
 
@@ -119,6 +124,10 @@ pub(super) struct Tiled {
 /// What comes after midnight is taken to belong to the day on which a window began; where only the other reading,
 /// each date for itself, covers the week exactly, that one holds. With `may_leave_gaps` uncovered minutes are no fault.
 pub(super) fn tile(place: &Place<'_>, rates: &[Rate], may_leave_gaps: bool) -> Option<Tiled> {
+    if rates.iter().map(|rate| rate.windows.len()).sum::<usize>() > MAX_WINDOWS {
+        place.fault("too_many", format!("at most {MAX_WINDOWS} windows can be checked"));
+        return None;
+    }
     let faults = [false, true].map(|own_day| first_fault(rates, own_day));
     if let Some(own_day) = faults.iter().position(Option::is_none) {
         return Some(Tiled { own_day: own_day == 1, is_gapless: true });
@@ -129,6 +138,7 @@ pub(super) fn tile(place: &Place<'_>, rates: &[Rate], may_leave_gaps: bool) -> O
     }
     let [fault, _] = faults;
     match fault? {
+        Fault::TooMuch => place.fault("too_many", "there are more windows in more seasons than can be checked"),
         Fault::Overlap { first, second, day, minute } => {
             let message = format!(
                 "on {day} at {minute} this window and the one at {} hold with different prices: only one may",
@@ -155,36 +165,49 @@ enum Fault {
         day: String,
         minute: String,
     },
+    TooMuch,
 }
 
 /// An overlap, else a gap.
 fn first_fault(rates: &[Rate], own_day: bool) -> Option<Fault> {
+    let windows = rates.iter().flat_map(|rate| &rate.windows);
+    let mut cuts: Vec<usize> = windows.flat_map(|window| [window.start, window.end]).collect();
+    cuts.extend([0, MINUTES_OF_DAY]);
+    cuts.sort_unstable();
+    cuts.dedup();
+    let n_cells = cuts.len() - 1;
     let mut gap = None;
+    let mut n_looked_at = 0;
     let seasons: Vec<&Season> = rates.iter().map(|rate| &rate.season).collect();
     for (month_day, hold) in kinds_of_days(&seasons) {
-        let place = |minute: usize| {
-            let day = format!("a {} from {}", DAYS[minute / MINUTES_OF_DAY], shown(month_day));
-            (day, format!("{:02}:{:02}", minute % MINUTES_OF_DAY / 60, minute % 60))
+        let place = |cell: usize| {
+            let minute = cuts[cell % n_cells];
+            let day = format!("a {} from {}", DAYS[cell / n_cells], shown(month_day));
+            (day, format!("{:02}:{:02}", minute / 60, minute % 60))
         };
-        let mut painted: Vec<Option<(usize, usize)>> = vec![None; MINUTES_OF_WEEK];
+        let mut laid: Vec<Option<(usize, usize)>> = vec![None; 7 * n_cells];
         for (r, rate) in rates.iter().enumerate().filter(|(r, _)| hold[*r]) {
             for (w, window) in rate.windows.iter().enumerate() {
-                for minute in window.minutes(own_day) {
-                    match painted[minute] {
+                n_looked_at += laid.len();
+                if n_looked_at > MAX_CELLS {
+                    return Some(Fault::TooMuch);
+                }
+                for cell in window.cells(&cuts, own_day) {
+                    match laid[cell] {
                         Some(first) if first.0 != r && !rates[first.0].ladder.costs_the_same(&rate.ladder) => {
-                            let (day, minute) = place(minute);
+                            let (day, minute) = place(cell);
                             return Some(Fault::Overlap { first, second: (r, w), day, minute });
                         }
                         Some(_) => {}
-                        None => painted[minute] = Some((r, w)),
+                        None => laid[cell] = Some((r, w)),
                     }
                 }
             }
         }
         if gap.is_none()
-            && let Some(minute) = painted.iter().position(Option::is_none)
+            && let Some(cell) = laid.iter().position(Option::is_none)
         {
-            let (day, minute) = place(minute);
+            let (day, minute) = place(cell);
             gap = Some(Fault::Gap { day, minute });
         }
     }
