@@ -6,6 +6,7 @@ mod table;
 pub(in crate::cli) use self::table::{plans_sheet, usage_line};
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
@@ -17,7 +18,7 @@ use super::{CliError, Format, Report};
 use crate::comparison::ComparisonError;
 use crate::config::{Coverage, SplitIntervals};
 use crate::engine::{ComparisonResult, EngineError, Question};
-use crate::words::PlanReference;
+use crate::words::{InputName, PlanReference};
 
 /// Bill plans on a file of readings, without a database
 ///
@@ -44,6 +45,12 @@ pub(super) struct Bill {
     /// A customer's document (JSON): time zone and attributes
     #[arg(long, value_name = "FILE")]
     customer: Option<PathBuf>,
+    /// Dates that a plan calls holidays: ID=FILE, one date a line or JSON with `dates`
+    #[arg(long = "calendar", value_name = "ID=FILE")]
+    calendars: Vec<NamedFile>,
+    /// Prices by instant that a plan names as a series: ID=FILE, CSV (start,price) or JSON
+    #[arg(long, value_name = "ID=FILE")]
+    prices: Vec<NamedFile>,
     #[command(flatten)]
     foreign: ForeignFlags,
     /// Least share of the expected readings, 0 to 1 [default: 0.95]
@@ -60,6 +67,21 @@ pub(super) struct Bill {
     tolerance: Decimal,
     #[command(flatten)]
     conventions: ConventionFlags,
+}
+
+/// A calendar or a price series at hand: `ID=FILE`.
+#[derive(Debug, Clone)]
+struct NamedFile {
+    id: InputName,
+    path: PathBuf,
+}
+
+impl FromStr for NamedFile {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (id, path) = text.split_once('=').ok_or("write ID=FILE")?;
+        Ok(Self { id: id.parse().map_err(|e: crate::words::IdError| e.to_string())?, path: PathBuf::from(path) })
+    }
 }
 
 impl Bill {

@@ -93,6 +93,13 @@ fn changes(difference: &Value) -> Vec<String> {
         let versions = |member: &str| list(&plan[member]).map(Value::to_string).collect::<Vec<_>>().join(",");
         said.push(format!("{} from version {} to {}", string(&plan["plan_id"]), versions("before"), versions("after")));
     }
+    for (member, what) in [("calendars", "calendar"), ("price_series", "price series")] {
+        for input in list(&changed[member]) {
+            let version = |side: &str| input[side].as_u64().map_or_else(|| "none".to_owned(), |n| n.to_string());
+            let (before, after) = (version("before"), version("after"));
+            said.push(format!("{what} {} from version {before} to {after}", string(&input["id"])));
+        }
+    }
     for (member, what) in
         [("customer", "the customer"), ("billing_months", "the billing months"), ("engine", "the engine")]
     {

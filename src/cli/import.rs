@@ -1,4 +1,6 @@
-//! `samebill import …`: customers, plans, readings and billing periods into the service.
+//! `samebill import …`: customers, plans, readings, billing periods, calendars and price series into the service.
+
+mod shared;
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,19 +12,22 @@ use chrono_tz::Tz;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use self::shared::{ImportCalendar, ImportPrices};
 use super::client::{Reply, Target, escape, query};
 use super::foreign::ForeignFlags;
 use super::{CliError, Format, Report, Sheet};
 use crate::tariff::PlanFormat;
 use crate::words::{CustomerId, PeriodId, PlanId};
 
-/// Put a customer, a plan, readings or a billing period into the service
+/// Put a customer, a plan, readings, a billing period, a calendar or prices into the service
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Import {
     Customer(ImportCustomer),
     Plan(ImportPlan),
     Usage(ImportUsage),
     Period(ImportPeriod),
+    Calendar(ImportCalendar),
+    Prices(ImportPrices),
 }
 
 /// Put a customer: its time zone, meter points and attributes
@@ -144,6 +149,8 @@ impl Import {
             Self::Plan(command) => command.run(format),
             Self::Usage(command) => command.run(format),
             Self::Period(command) => command.run(format),
+            Self::Calendar(command) => command.run(format),
+            Self::Prices(command) => command.run(format),
         }
     }
 }

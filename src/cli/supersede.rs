@@ -33,6 +33,8 @@ pub(super) struct Supersede {
 enum Reason {
     UsageCorrected,
     PlanChanged,
+    CalendarChanged,
+    PriceSeriesChanged,
     EngineChanged,
     Manual,
 }
@@ -43,6 +45,8 @@ impl Supersede {
         let reason = match self.reason {
             Reason::UsageCorrected => "usage_corrected",
             Reason::PlanChanged => "plan_changed",
+            Reason::CalendarChanged => "calendar_changed",
+            Reason::PriceSeriesChanged => "price_series_changed",
             Reason::EngineChanged => "engine_changed",
             Reason::Manual => "manual",
         };

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::freshness::Freshness;
-use crate::store::ComparisonRow;
+use crate::store::{ComparisonRow, SharedKind};
 use crate::words::{BillingPeriod, ComparisonId, PlanReference, Timestamp};
 
 /// A comparison as it is seen now.
@@ -92,6 +92,8 @@ impl View {
                     .iter()
                     .map(|plan| (plan.reference.as_str(), plan.versions.as_slice()))
                     .collect(),
+                calendars: versions(row, SharedKind::Calendar),
+                price_series: versions(row, SharedKind::PriceSeries),
                 engine: row.inputs.engine,
                 digest: hex::encode(row.inputs.digest),
             },
@@ -152,6 +154,15 @@ struct InputsMember<'a> {
     usage_revision: i64,
     customer_version: i64,
     plan_versions: BTreeMap<&'a str, &'a [u32]>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    calendars: BTreeMap<&'a str, u32>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    price_series: BTreeMap<&'a str, u32>,
     engine: i32,
     digest: String,
+}
+
+fn versions(row: &ComparisonRow, kind: SharedKind) -> BTreeMap<&str, u32> {
+    let of_kind = row.inputs.shared.iter().filter(|input| input.kind == kind);
+    of_kind.map(|input| (input.id.as_str(), input.version)).collect()
 }

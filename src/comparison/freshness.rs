@@ -1,16 +1,18 @@
 //! Whether the inputs of a comparison are still what they were.
 //!
 //! Changes of usage and customer *mark* a row in the transaction that makes them; changes of what many customers
-//! share (plan versions, the engine, registered periods) are *derived* here at every read. A row that is read
-//! unmarked and then found without newer plan versions was fresh at the instant of the first read: versions are only
-//! ever added. A superseded row keeps the freshness it had when it was superseded: what its successor had seen.
+//! share (plan versions, calendars, price series, the engine, registered periods) are *derived* here at every read. A row
+//! that is read unmarked and then found without newer versions was fresh at the instant of the first read: versions are
+//! only ever added. A superseded row keeps the freshness it had when it was superseded: what its successor had seen.
 
 use serde::Serialize;
 
 use super::ComparisonError;
 use super::inputs::unchanged_cycle;
 use crate::engine::ENGINE_VERSION;
-use crate::store::{ComparisonRow, NewerPlanVersion, Store, StoredComparison};
+use crate::store::{
+    ComparisonRow, NewerPlanVersion, NewerSharedInput, RecordedShared, SharedKind, Store, StoredComparison,
+};
 use crate::words::{ComparisonId, TenantId, Timestamp};
 
 /// Entries of the revision log read at once.
@@ -63,10 +65,23 @@ pub enum Kind {
     CustomerChanged,
     /// A newer version of a plan applies to a day of the period.
     PlanChanged,
+    /// A calendar that a plan names has other dates among those that the comparison looked at.
+    CalendarChanged,
+    /// A price series that a plan names has other prices at instants of the input window.
+    PriceSeriesChanged,
     /// Periods of the customer's billing cycle were registered that can cut the billing months elsewhere.
     PeriodsRegistered,
     /// A newer engine computes.
     EngineChanged,
+}
+
+impl Kind {
+    fn of(kind: SharedKind) -> Self {
+        match kind {
+            SharedKind::Calendar => Self::CalendarChanged,
+            SharedKind::PriceSeries => Self::PriceSeriesChanged,
+        }
+    }
 }
 
 impl Freshness {
@@ -85,6 +100,8 @@ impl Freshness {
         match self.reasons.first().map(|reason| reason.kind) {
             Some(Kind::UsageCorrected) => "usage_corrected",
             Some(Kind::PlanChanged) => "plan_changed",
+            Some(Kind::CalendarChanged) => "calendar_changed",
+            Some(Kind::PriceSeriesChanged) => "price_series_changed",
             Some(Kind::EngineChanged) => "engine_changed",
             Some(Kind::CustomerChanged | Kind::PeriodsRegistered) | None => "manual",
         }
@@ -92,7 +109,7 @@ impl Freshness {
 
     /// The freshness of a current row.
     ///
-    /// * `newer`: plan versions that it has not seen, read after the row itself.
+    /// * `plans`, `shared`: versions that it has not seen, read after the row itself.
     ///
     /// # Errors
     /// The store's.
@@ -100,12 +117,16 @@ impl Freshness {
         store: &dyn Store,
         tenant: &TenantId,
         row: &ComparisonRow,
-        newer: &[NewerPlanVersion],
+        plans: &[NewerPlanVersion],
+        shared: &[NewerSharedInput],
     ) -> Result<Self, ComparisonError> {
         let mut reasons = Reasons::default();
         reasons.read_marked(store, tenant, row, None)?;
-        for newer in newer {
+        for newer in plans {
             reasons.add(Kind::PlanChanged, Some(newer.created_at));
+        }
+        for newer in shared {
+            reasons.add(Kind::of(newer.kind), Some(newer.created_at));
         }
         if let Some(cycle) = &row.inputs.cycle
             && unchanged_cycle(store, tenant, cycle)?.is_none()
@@ -142,6 +163,14 @@ impl Freshness {
                 reasons.add(Kind::PlanChanged, Some(newer.created_at));
             }
         }
+        for newer in store.newer_shared_inputs(tenant, row.id)? {
+            let seen = |input: &RecordedShared| {
+                (input.kind, &input.id) == (newer.kind, &newer.id) && newer.version <= input.version
+            };
+            if successor.inputs.shared.iter().any(seen) {
+                reasons.add(Kind::of(newer.kind), Some(newer.created_at));
+            }
+        }
         let of_cycle = |row: &ComparisonRow| row.inputs.cycle.as_ref().map(|cycle| (cycle.id.clone(), cycle.n_periods));
         if of_cycle(row).zip(of_cycle(successor)).is_some_and(|(old, new)| old.0 == new.0 && old.1 != new.1) {
             reasons.add(Kind::PeriodsRegistered, None);
@@ -163,7 +192,10 @@ impl Freshness {
     ) -> Result<(Self, ComparisonId), ComparisonError> {
         let row = &stored.row;
         let Some(superseded) = &row.superseded else {
-            return Ok((Self::of_current(store, tenant, row, &stored.newer_plan_versions)?, row.id));
+            return Ok((
+                Self::of_current(store, tenant, row, &stored.newer_plan_versions, &stored.newer_shared_inputs)?,
+                row.id,
+            ));
         };
         let chain = store.chain(tenant, &row.key_digest)?;
         Self::within_chain(store, tenant, row, superseded.successor_id, &chain)

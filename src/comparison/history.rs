@@ -108,8 +108,9 @@ fn views(store: &dyn Store, tenant: &TenantId, rows: Vec<ComparisonRow>) -> Resu
     rows.into_iter()
         .map(|row| {
             let Some(superseded) = &row.superseded else {
-                let newer = store.newer_plan_versions(tenant, row.id)?;
-                let freshness = Freshness::of_current(store, tenant, &row, &newer)?;
+                let plans = store.newer_plan_versions(tenant, row.id)?;
+                let shared = store.newer_shared_inputs(tenant, row.id)?;
+                let freshness = Freshness::of_current(store, tenant, &row, &plans, &shared)?;
                 return Ok(View { latest_id: row.id, freshness, row });
             };
             let chain = match chains.entry(row.key_digest) {

@@ -10,12 +10,14 @@ use itertools::Itertools as _;
 use sha2::{Digest as _, Sha256};
 
 use super::error::NotInForce;
+use super::shared_inputs::{Ranges, SharedInputs};
 use super::tariffs::TariffCache;
 use super::{ComparisonError, NaturalKey};
-use crate::engine::{self, ENGINE_VERSION, Options, PlanToBill, Question, VersionInForce};
+use crate::engine::{self, ENGINE_VERSION, Options, PlanToBill, PriceSeries, Question, VersionInForce};
+use crate::shared;
 use crate::store::{ComparisonRow, PlanVersion, RecordedCycle, RecordedInputs, RecordedPlan, Store};
 use crate::usage::{Channel, Reading, Series};
-use crate::words::{BillingPeriod, CustomerDocument, PlanId, PlanReference, TenantId};
+use crate::words::{BillingPeriod, CustomerDocument, InputName, PlanId, PlanReference, TenantId};
 
 /// Most days that one billing month of a cycle can have: how far back a look-back of `n` months can reach.
 const MAX_MONTH_DAYS: u64 = 400;
@@ -49,6 +51,7 @@ pub(super) fn read(
     let references = key.plans().iter().map(|reference| (reference, u32::MAX));
     let plans = plans_to_bill(tariffs, key.tenant(), key.period(), references, &versions)?;
     let calendar = Calendar::read(store, key.tenant(), &customer.document, key.period(), &plans)?;
+    let shared = SharedInputs::read(store, key.tenant(), &plans, &calendar.ranges(key.period(), &plans))?;
     let usage = store.usage(key.tenant(), key.customer(), calendar.window.clone())?;
 
     let question = Question {
@@ -59,8 +62,8 @@ pub(super) fn read(
         earlier_months: calendar.earlier_months,
         readings: usage.readings,
         attributes: used_attributes(&customer.document, &plans),
-        calendars: BTreeMap::new(),
-        price_series: BTreeMap::new(),
+        calendars: shared.calendars,
+        price_series: shared.price_series,
         plans,
         options: options.clone(),
     };
@@ -73,7 +76,7 @@ pub(super) fn read(
         plans: recorded_plans(&question.plans, &versions),
         cycle: calendar.cycle,
         cuts: question.months.iter().skip(1).map(BillingPeriod::start).collect(),
-        shared: Vec::new(),
+        shared: shared.recorded,
         engine: ENGINE_VERSION,
         digest: digest(&question),
     };
@@ -136,6 +139,12 @@ impl Calendar {
             None => Vec::new(),
         };
         Ok(Some(Self::cut(customer, row.period, look_back_months(plans), &registered)))
+    }
+
+    /// What the question asks of calendars and price series.
+    pub(super) fn ranges(&self, period: BillingPeriod, plans: &[PlanToBill]) -> Ranges {
+        let first = self.earlier_months.first().unwrap_or(&period).start();
+        Ranges::new(&(first..period.end()), &self.window, plans)
     }
 
     fn cut(customer: &CustomerDocument, period: BillingPeriod, n_earlier: u32, cycle: &[BillingPeriod]) -> Self {
@@ -282,7 +291,8 @@ fn recorded_plans(plans: &[PlanToBill], versions: &BTreeMap<PlanId, Vec<PlanVers
 }
 
 /// SHA-256 over the contents that decide the numbers: readings of the window, attributes that the plans use,
-/// canonical documents with version and days, engine, time zone, cuts, options. Every part is length-prefixed.
+/// canonical documents with version and days, engine, time zone, cuts, options, and what the question uses of calendars
+/// and price series. Every part is length-prefixed.
 ///
 /// Counters (usage revision, customer version) are not in it: a correction outside the window, or one taken back,
 /// leaves it as it is.
@@ -320,6 +330,25 @@ pub(super) fn digest(question: &Question) -> [u8; 32] {
             parts.number(reading.quality as i64);
         }
     }
+    // Only where there are any: questions without them keep the digest of earlier releases.
+    if !question.calendars.is_empty() {
+        parts.text("calendars");
+        parts.json(&question.calendars);
+    }
+    if !question.price_series.is_empty() {
+        parts.text("price series");
+        parts.count(question.price_series.len());
+        for (id, series) in &question.price_series {
+            parts.text(id);
+            parts.number(i64::from(series.scale()));
+            parts.count(series.n_prices());
+            for price in series.prices() {
+                parts.number(price.start);
+                parts.number(i64::from(price.seconds));
+                parts.number(price.digits);
+            }
+        }
+    }
     parts.0.finalize().into()
 }
 
@@ -351,13 +380,14 @@ impl Parts {
     }
 }
 
-/// The question that another record of inputs asks, with readings, customer and cuts of the caller's choice: the
-/// cross bills of a difference.
+/// The question that another record of inputs asks, with readings, customer, cuts, calendars and price series of the
+/// caller's choice: the cross bills of a difference.
 pub(super) fn question_of(
     customer: &CustomerDocument,
     period: BillingPeriod,
     calendar: &Calendar,
     readings: BTreeMap<Channel, Series>,
+    shared: SharedInputs,
     plans: Vec<PlanToBill>,
     options: &Options,
 ) -> Question {
@@ -369,11 +399,20 @@ pub(super) fn question_of(
         earlier_months: calendar.earlier_months.clone(),
         readings,
         attributes: used_attributes(customer, &plans),
-        calendars: BTreeMap::new(),
-        price_series: BTreeMap::new(),
+        calendars: shared.calendars,
+        price_series: shared.price_series,
         plans,
         options: options.clone(),
     }
+}
+
+/// Calendars and price series at hand, by name.
+#[derive(Debug, Clone, Default)]
+pub struct SharedFiles {
+    /// What plans name in `holidays`.
+    pub calendars: BTreeMap<InputName, shared::Calendar>,
+    /// What prices name as `series`.
+    pub price_series: BTreeMap<InputName, PriceSeries>,
 }
 
 /// The question that stored readings would give, from readings at hand: what `samebill bill` asks. Its numbers are those
@@ -381,11 +420,13 @@ pub(super) fn question_of(
 ///
 /// * `readings`: by channel, sorted and free of overlap; those outside the input window are left out.
 /// * `plans`: in any order.
+/// * `shared`: whole; what no plan names is left out.
 pub fn offline_question(
     customer: &CustomerDocument,
     period: BillingPeriod,
     mut plans: Vec<PlanToBill>,
     readings: &BTreeMap<Channel, Vec<Reading>>,
+    shared: &SharedFiles,
     options: &Options,
 ) -> Question {
     plans.sort_by(|a, b| a.reference.cmp(&b.reference));
@@ -399,7 +440,8 @@ pub fn offline_question(
         })
         .filter(|(_, series)| !series.is_empty())
         .collect();
-    question_of(customer, period, &calendar, series, plans, options)
+    let shared = SharedInputs::offline(shared, &plans, &calendar.ranges(period, &plans));
+    question_of(customer, period, &calendar, series, shared, plans, options)
 }
 
 #[cfg(test)]

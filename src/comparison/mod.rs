@@ -17,6 +17,8 @@ mod key;
 mod pool;
 pub mod question;
 mod render;
+mod shared_inputs;
+mod shared_puts;
 mod supersede;
 mod tariffs;
 
@@ -35,9 +37,10 @@ pub use envelope::{Answer, Detail, Envelope, View};
 pub use error::{ComparisonError, ComparisonResult, NotInForce};
 pub use freshness::{Freshness, Kind, Reason, State};
 pub use history::{Cursor, CursorError};
-pub use inputs::offline_question;
+pub use inputs::{SharedFiles, offline_question};
 pub use key::{MAX_PLANS, NaturalKey, PlanCountError};
 pub use render::{Rendered, render};
+pub use shared_puts::{PutPrices, put_calendar, put_prices};
 pub use supersede::SupersedeRequest;
 
 use crate::config::{Settings, SplitIntervals};

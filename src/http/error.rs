@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::comparison::question::{QuestionError, QuestionFault};
 use crate::comparison::{ComparisonError, NotInForce};
 use crate::engine::EngineError;
+use crate::shared::SharedError;
 use crate::store::StoreError;
 use crate::tariff::TariffErrors;
 use crate::usage::UsageError;
@@ -68,17 +69,21 @@ codes! {
     InvalidPeriod       "invalid_period"          400 false "The dates make no period"
     PlanCount           "plan_count"              400 false "No plan, or too many"
     UsageUnreadable     "usage_unreadable"        400 false "The readings cannot be read exactly"
+    InputUnreadable     "input_unreadable"        400 false "The calendar or the prices cannot be read exactly"
     ForeignHost         "foreign_host"            403 false "The request is not for this machine"
     ForeignOrigin       "foreign_origin"          403 false "The request comes from a foreign web page"
     NoSuchPath          "no_such_path"            404 false "There is nothing at this path"
     CustomerNotFound    "customer_not_found"      404 false "The customer does not exist"
     PlanNotFound        "plan_not_found"          404 false "The plan or its version does not exist"
+    CalendarNotFound    "calendar_not_found"      404 false "The calendar does not exist"
+    PriceSeriesNotFound "price_series_not_found"  404 false "The price series does not exist"
     PeriodNotFound      "period_not_found"        404 false "The billing period is not registered"
     ComparisonNotFound  "comparison_not_found"    404 false "The comparison does not exist"
     NoPredecessor       "no_predecessor"          404 false "The comparison replaced none"
     MethodNotAllowed    "method_not_allowed"      405 false "The path does not take this method"
     PeriodRegistered    "period_registered"       409 false "The billing period is registered with other dates"
     PeriodOverlap       "period_overlap"          409 false "The billing period overlaps another one of its cycle"
+    PricesOverlap       "prices_overlap"          409 false "A price overlaps a stored one of another length"
     UsageConflict       "usage_conflict"          409 false "A reading differs from the stored one"
     UsageOverlap        "usage_overlap"           409 false "A reading overlaps a stored one of another length"
     NewerEngine         "newer_engine"            409 false "The comparison was made by a newer engine"
@@ -386,6 +391,19 @@ impl From<UsageError> for Problem {
         match error.field {
             Some(field) if field.starts_with('/') => problem.at(field),
             Some(field) => problem.with("field", field),
+            None => problem,
+        }
+    }
+}
+
+impl From<SharedError> for Problem {
+    fn from(error: SharedError) -> Self {
+        let mut problem = Self::new(Code::InputUnreadable, error.to_string());
+        if let Some(line) = error.line {
+            problem = problem.with("line", line);
+        }
+        match error.pointer {
+            Some(pointer) => problem.at(pointer),
             None => problem,
         }
     }

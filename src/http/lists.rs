@@ -45,6 +45,31 @@ pub(super) fn list<T: Serialize>(request: &HttpRequest, items: &[T], next: Optio
     response.json(Page { items, next })
 }
 
+/// A page of something that has members of its own besides.
+pub(super) fn page_of<T: Serialize, H: Serialize>(
+    request: &HttpRequest,
+    head: H,
+    mut items: Vec<T>,
+    limit: u32,
+    cursor_of: impl Fn(&T) -> String,
+) -> HttpResponse {
+    #[derive(Serialize)]
+    struct PageOf<'a, T, H> {
+        #[serde(flatten)]
+        head: H,
+        items: &'a [T],
+        next: Option<&'a str>,
+    }
+    let has_more = items.len() > limit as usize;
+    items.truncate(limit as usize);
+    let next = items.last().filter(|_| has_more).map(cursor_of);
+    let mut response = HttpResponse::Ok();
+    if let Some(next) = &next {
+        response.insert_header((header::LINK, format!("<{}>; rel=\"next\"", next_url(request, next))));
+    }
+    response.json(PageOf { head, items: &items, next: next.as_deref() })
+}
+
 /// Written member by member, so that items keep the order of their members.
 #[derive(Serialize)]
 struct Page<'a, T> {

@@ -4,12 +4,14 @@
 //! Start with `routes.rs`, the whole table; `error.rs` holds every refusal.
 
 mod billing_periods;
+mod calendars;
 mod comparisons;
 mod customers;
 mod error;
 mod guard;
 mod lists;
 mod plans;
+mod price_series;
 mod request;
 mod routes;
 mod service;

@@ -7,7 +7,7 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, Resource, guard};
 
 use super::error::{Code, Problem};
-use super::{billing_periods, comparisons, customers, plans, service, usage};
+use super::{billing_periods, calendars, comparisons, customers, plans, price_series, service, usage};
 
 /// The whole table.
 pub fn routes(config: &mut ServiceConfig) {
@@ -29,6 +29,14 @@ pub fn routes(config: &mut ServiceConfig) {
 
     at("/v1/billing-periods").get(billing_periods::list).into(config);
     at("/v1/billing-periods/{id}").get(billing_periods::get).put(billing_periods::put).into(config);
+
+    at("/v1/calendars").get(calendars::list).into(config);
+    at("/v1/calendars/{id}").get(calendars::get).put(calendars::put).into(config);
+    at("/v1/calendars/{id}/versions").get(calendars::versions).into(config);
+
+    at("/v1/price-series").get(price_series::list).into(config);
+    at("/v1/price-series/{id}").get(price_series::get).put(price_series::put).into(config);
+    at("/v1/price-series/{id}/versions").get(price_series::versions).into(config);
 
     at("/v1/comparisons").get(comparisons::list).post(comparisons::compare).into(config);
     at("/v1/comparisons/as-of").get(comparisons::as_of).into(config);

@@ -125,7 +125,7 @@ pub fn decode(block: &[u8]) -> Result<Vec<Reading>, BlockError> {
     Ok(readings.collect())
 }
 
-fn checksum(bytes: &[u8]) -> [u8; 4] {
+pub(crate) fn checksum(bytes: &[u8]) -> [u8; 4] {
     let digest = Sha256::digest(bytes);
     [digest[0], digest[1], digest[2], digest[3]]
 }
@@ -148,15 +148,15 @@ fn quality(number: u64) -> Quality {
     }
 }
 
-fn zigzag(number: i64) -> u64 {
+pub(crate) fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)).cast_unsigned()
 }
 
-fn unzigzag(number: u64) -> i64 {
+pub(crate) fn unzigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }
 
-fn put(block: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn put(block: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         block.push(u8::try_from(number & 0x7f).expect("seven bits fit a byte") | 0x80);
         number >>= 7;
@@ -164,7 +164,7 @@ fn put(block: &mut Vec<u8>, mut number: u64) {
     block.push(u8::try_from(number).expect("seven bits fit a byte"));
 }
 
-fn take(bytes: &mut &[u8]) -> Result<u64, BlockError> {
+pub(crate) fn take(bytes: &mut &[u8]) -> Result<u64, BlockError> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
         let (byte, rest) = bytes.split_first().ok_or(BlockError::Damaged)?;

@@ -251,6 +251,18 @@ impl Client {
     }
 
     #[track_caller]
+    pub(crate) fn put_calendar(&self, id: &str, dates: &[&str]) -> Reply {
+        self.json("PUT", &format!("/v1/calendars/{id}"), &json!({"dates": dates}))
+    }
+
+    /// `query` begins with `?` or is empty.
+    #[track_caller]
+    pub(crate) fn put_prices(&self, id: &str, csv: &str, query: &str) -> Reply {
+        let path = format!("/v1/price-series/{id}{query}");
+        self.send("PUT", &path, &[("content-type", "text/csv")], csv.as_bytes())
+    }
+
+    #[track_caller]
     pub(crate) fn import(&self, customer: &str, csv: &str) -> Reply {
         self.import_with(customer, csv, "")
     }

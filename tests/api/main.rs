@@ -7,6 +7,7 @@ mod processes;
 mod races;
 mod refusals;
 mod resources;
+mod shared;
 mod story;
 mod unsure;
 

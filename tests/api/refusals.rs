@@ -173,6 +173,49 @@ fn cases(app: &TestApp) -> Vec<Case> {
             ),
             None,
         ),
+        (
+            Code::InputUnreadable,
+            app.put_prices("spot", "start,price\n2026-06-01T00:00:00Z,1\n2026-06-01T00:30:00Z,1e3\n", ""),
+            at("line", json!(3)),
+        ),
+        (
+            Code::InputUnreadable,
+            app.json(
+                "PUT",
+                "/v1/price-series/spot",
+                &json!({"step_minutes": 30, "prices": [{"start": "2026-06-01", "price": "1"}]}),
+            ),
+            pointer("/prices/0"),
+        ),
+        (
+            Code::InvalidMember,
+            app.json("PUT", "/v1/calendars/us", &json!({"dates": ["2026-01-01", "2026-02-30"]})),
+            pointer("/dates/1"),
+        ),
+        (
+            Code::InvalidMember,
+            app.json(
+                "PUT",
+                "/v1/price-series/spot",
+                &json!({"prices": [{"start": "2026-06-01T00:00:00Z", "price": 1}]}),
+            ),
+            pointer("/prices/0/price"),
+        ),
+        (Code::InvalidId, app.put_calendar("US-east", &[]), None),
+        (
+            Code::InvalidParameter,
+            app.put_prices("spot", "start,price\n", "?replace=some"),
+            at("parameter", json!("replace")),
+        ),
+        (Code::InvalidParameter, get("/v1/price-series/spot?start=2026"), at("parameter", json!("start"))),
+        (Code::CalendarNotFound, get("/v1/calendars/nowhere"), at("id", json!("nowhere"))),
+        (Code::CalendarNotFound, get("/v1/calendars/nowhere/versions"), None),
+        (Code::PriceSeriesNotFound, get("/v1/price-series/nowhere"), at("id", json!("nowhere"))),
+        (
+            Code::PricesOverlap,
+            app.put_prices("hourly", "start,price\n2026-06-01T00:30:00Z,1\n2026-06-01T01:00:00Z,1\n", ""),
+            None,
+        ),
         (Code::ForeignHost, app.send("GET", "/livez", &[("host", "example.org")], &[]), None),
         (Code::ForeignOrigin, app.send("GET", "/livez", &[("origin", "http://example.org")], &[]), None),
         (Code::NoSuchPath, get("/v1/nothing"), None),
@@ -329,16 +372,16 @@ fn prepared(engine: Engine) -> Option<TestApp> {
     app.put_plan("hundred", &json!({"name": "Many lines", "currency": "GBP", "charges": charges})).expect(201);
     app.json("PUT", "/v1/billing-periods/may", &json!({"start": "2026-05-01", "end": "2026-06-01", "cycle": "s"}))
         .expect(201);
+    app.put_prices("hourly", "start,price\n2026-06-01T00:00:00Z,1\n2026-06-01T01:00:00Z,1\n", "").expect(201);
     Some(app)
 }
 
 fn every_code_is_provoked_and_nothing_is_stored(engine: Engine) {
     let Some(app) = prepared(engine) else { return };
     let cases = cases(&app);
-    let before: Vec<i64> = ["customers", "plan_versions", "usage_revisions", "comparisons", "registered_periods"]
-        .map(|table| app.database.count(table))
-        .into();
-    assert_eq!(before, [1, 8, 2, 2, 1]);
+    let tables =
+        ["customers", "plan_versions", "usage_revisions", "comparisons", "registered_periods", "shared_inputs"];
+    assert_eq!(tables.map(|table| app.database.count(table)), [1, 8, 2, 2, 1, 1]);
     let mut provoked: BTreeSet<Code> = BTreeSet::new();
     for (code, reply, place) in &cases {
         let body = refused(reply, *code);
@@ -406,6 +449,7 @@ on_both_engines! {
         let odd = ["", "\u{0}", "\u{ffff}", "💡", "..", "%", "%00", "%ff", "'; DROP TABLE plans; --", "2026-06", "-1", "1e99", "null"];
         let encoded = |text: &str| text.bytes().flat_map(|byte| ['%'].into_iter().chain(hex::encode_upper([byte]).chars().collect::<Vec<_>>())).collect::<String>();
         let paths = ["/v1/customers/X", "/v1/plans/X", "/v1/plans/flat/versions/X", "/v1/comparisons/X", "/v1/billing-periods/X",
+            "/v1/calendars/X", "/v1/calendars?cursor=X", "/v1/price-series/X", "/v1/price-series?cursor=X", "/v1/price-series/spot?start=X", "/v1/price-series/spot?cursor=X",
             "/v1/comparisons?cursor=X", "/v1/comparisons?customer_id=X", "/v1/comparisons?billing_period=X", "/v1/comparisons?created_from=X",
             "/v1/plans?q=X", "/v1/plans?tag=X", "/v1/plans?provider=X", "/v1/plans?in_force_on=X", "/v1/plans?cursor=X",
             "/v1/customers/c-1/usage?start=X&end=2026-06-02", "/v1/customers/c-1/usage/revisions?cursor=X", "/v1/comparisons/as-of?customer_id=c-1&at=X"];
@@ -434,6 +478,19 @@ on_both_engines! {
                 let mut body = flat("Odd", "0.1");
                 body[member] = value.clone();
                 let reply = app.put_plan("odd", &body);
+                assert!(reply.status < 500, "{body}: {}", String::from_utf8_lossy(&reply.body));
+            }
+        }
+        app.put_prices("spot", "start,price\n2026-06-01T00:00:00Z,1\n", "?step_minutes=30").expect(201);
+        for value in &values {
+            for body in [json!({"dates": value}), json!({"dates": [value]}), json!({"name": value, "dates": []})] {
+                let reply = app.json("PUT", "/v1/calendars/odd", &body);
+                assert!(reply.status < 500, "{body}: {}", String::from_utf8_lossy(&reply.body));
+            }
+            for body in [json!({"prices": value}), json!({"prices": [value]}), json!({"step_minutes": value, "prices": []}),
+                json!({"step_minutes": 30, "prices": [{"start": value, "price": "1"}]}),
+                json!({"step_minutes": 30, "prices": [{"start": "2026-06-01T00:00:00Z", "price": value}]})] {
+                let reply = app.json("PUT", "/v1/price-series/spot", &body);
                 assert!(reply.status < 500, "{body}: {}", String::from_utf8_lossy(&reply.body));
             }
         }

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::support::run;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "serve",
     "demo",
     "bill",
@@ -10,6 +10,8 @@ const COMMANDS: [&str; 12] = [
     "import plan",
     "import usage",
     "import period",
+    "import calendar",
+    "import prices",
     "compare",
     "supersede",
     "history",
@@ -51,6 +53,11 @@ fn wrong_usage_is_exit_code_2() {
         "import customer --id c-1",
         "import period --id 2026-06 --start 2026-06-01 --end 2026-07-01",
         "import period --id june --start 2026-02-31 --end 2026-07-01",
+        "import calendar x.txt",
+        "import calendar x.txt --id US",
+        "import prices x.csv --id 1st",
+        "bill --plan x.json --usage y.csv --calendar x.txt",
+        "bill --plan x.json --usage y.csv --prices US=x.txt",
         "history x --customer c-1",
         "supersede x --reason because",
         "demo --format xml",

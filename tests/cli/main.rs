@@ -6,4 +6,5 @@ mod foreign;
 mod help;
 mod migrate;
 mod service;
+mod shared;
 mod support;

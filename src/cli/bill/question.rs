@@ -8,10 +8,12 @@ use std::sync::Arc;
 use chrono::{DateTime, Datelike, NaiveDate, TimeZone, Utc};
 use chrono_tz::Tz;
 
-use super::{Bill, CliError};
+use super::{Bill, CliError, NamedFile};
+use crate::comparison::SharedFiles;
 use crate::comparison::question::{Period, PeriodBody};
 use crate::config::{Settings, SettingsFlags, SplitIntervals};
 use crate::engine::{Options, PlanToBill, Question, VersionInForce};
+use crate::shared::{Calendar, SharedError, read_prices};
 use crate::tariff::{PlanFormat, Tariff};
 use crate::usage::{ParsedUsage, ReadOptions, Reading};
 use crate::words::{BillingPeriod, CustomerDocument, MAX_PERIOD_DAYS, PlanId};
@@ -40,7 +42,9 @@ pub(super) fn build_question(bill: &Bill) -> Result<Asked, CliError> {
     let customer = customer.unwrap_or_else(|| bare_customer(time_zone));
     let customer = CustomerDocument { time_zone, ..customer };
     let plans = read_plans(bill, period)?;
-    let question = crate::comparison::offline_question(&customer, period, plans, &usage.readings, &options(bill)?);
+    let shared = read_shared(bill)?;
+    let question =
+        crate::comparison::offline_question(&customer, period, plans, &usage.readings, &shared, &options(bill)?);
     Ok(Asked { question, assumptions })
 }
 
@@ -151,6 +155,25 @@ fn read_plans(bill: &Bill, period: BillingPeriod) -> Result<Vec<PlanToBill>, Cli
         }
     }
     Ok(plans.into_values().collect())
+}
+
+/// The files of `--calendar` and `--prices`.
+fn read_shared(bill: &Bill) -> Result<SharedFiles, CliError> {
+    let mut shared = SharedFiles::default();
+    let refused = |path: &Path, error: SharedError| CliError::refused(Some(path), &error.into());
+    for NamedFile { id, path } in &bill.calendars {
+        let calendar = Calendar::read(&read_text(path)?).map_err(|e| refused(path, e))?;
+        if shared.calendars.insert(id.clone(), calendar).is_some() {
+            return Err(CliError::Usage(format!("two calendars are called {id}")));
+        }
+    }
+    for NamedFile { id, path } in &bill.prices {
+        let series = read_prices(&read_text(path)?, None).map_err(|e| refused(path, e))?;
+        if shared.price_series.insert(id.clone(), series).is_some() {
+            return Err(CliError::Usage(format!("two price series are called {id}")));
+        }
+    }
+    Ok(shared)
 }
 
 /// `ID=FILE`, or a file whose stem is the id.

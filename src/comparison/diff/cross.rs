@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{DayDifference, decimal};
 use crate::comparison::inputs::{Calendar, plans_to_bill, question_of};
+use crate::comparison::shared_inputs::SharedInputs;
 use crate::comparison::tariffs::TariffCache;
 use crate::comparison::{ComparisonError, Service};
 use crate::engine::{self, ComparisonResult as Bills, Options, PlanToBill, Question};
@@ -23,9 +24,9 @@ use crate::words::{CustomerDocument, PlanId, PlanReference, TenantId};
 pub struct Split {
     /// What other readings did.
     pub readings: String,
-    /// What other plan versions did.
+    /// What other plan versions and other prices of a series did.
     pub prices: String,
-    /// What other bounds of billing months did.
+    /// What other bounds of billing months and other holidays did.
     pub days: String,
     /// What other attributes or another time zone of the customer did.
     pub customer: String,
@@ -38,6 +39,7 @@ struct Inputs {
     customer: CustomerDocument,
     calendar: Calendar,
     readings: BTreeMap<Channel, Series>,
+    shared: SharedInputs,
     plans: Vec<PlanToBill>,
 }
 
@@ -110,8 +112,10 @@ impl Service {
         let period = before.period;
         let days = day_differences(new.customer.time_zone, &old.readings, &new.readings);
         let question = |customer: &Inputs, calendar: &Inputs, plans: &Inputs| {
+            // What only the other side's plans name comes from that side.
+            let shared = SharedInputs::combine(&calendar.shared, &plans.shared, [&old.shared, &new.shared]);
             let (calendar, plans) = (&calendar.calendar, plans.plans.clone());
-            question_of(&customer.customer, period, calendar, old.readings.clone(), plans, &self.limits.options)
+            question_of(&customer.customer, period, calendar, old.readings.clone(), shared, plans, &self.limits.options)
         };
         let steps = [
             question(&old, &old, &old),
@@ -125,6 +129,7 @@ impl Service {
                 period,
                 &new.calendar,
                 BTreeMap::new(),
+                SharedInputs::default(),
                 new.plans.clone(),
                 &Options::default(),
             )
@@ -213,8 +218,9 @@ fn inputs_of(
     let versions = store.plan_versions(tenant, &ids)?;
     let references = row.inputs.plans.iter().map(|plan| (&plan.reference, plan.newest_version));
     let plans = plans_to_bill(tariffs, tenant, row.period, references, &versions)?;
+    let shared = SharedInputs::recorded(store, tenant, &row.inputs.shared)?;
     let calendar = Calendar::recorded(store, tenant, &customer, row, &plans)?;
-    Ok(calendar.map(|calendar| Inputs { customer, calendar, readings: usage.readings, plans }))
+    Ok(calendar.map(|calendar| Inputs { customer, calendar, readings: usage.readings, shared, plans }))
 }
 
 #[cfg(test)]

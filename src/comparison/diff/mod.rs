@@ -15,9 +15,10 @@ use chrono::NaiveDate;
 use rust_decimal::Decimal;
 use serde::Serialize;
 
+use super::shared_inputs::SharedInputs;
 use super::{ComparisonError, Service};
 use crate::engine::ComparisonResult as Bills;
-use crate::store::{ComparisonRow, StoredComparison};
+use crate::store::{ComparisonRow, SharedKind, StoredComparison};
 use crate::usage::Channel;
 use crate::words::{ComparisonId, TenantId, Timestamp};
 
@@ -69,6 +70,10 @@ pub struct Changed {
     pub usage: Option<Vec<DayDifference>>,
     /// Plans whose versions differ.
     pub plan_versions: Vec<VersionDifference>,
+    /// Calendars with other dates among those that the plans look at.
+    pub calendars: Vec<SharedDifference>,
+    /// Price series with other prices within the input window.
+    pub price_series: Vec<SharedDifference>,
     /// Customer versions, where attributes that the plans use or the time zone differ.
     pub customer: bool,
     /// Whether the billing months are cut elsewhere.
@@ -101,6 +106,17 @@ pub struct VersionDifference {
     pub before: Vec<u32>,
     /// Versions in force after.
     pub after: Vec<u32>,
+}
+
+/// The versions of one calendar or price series; `None` where the plans of a side do not name it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct SharedDifference {
+    /// Its id.
+    pub id: String,
+    /// Version before.
+    pub before: Option<u32>,
+    /// Version after.
+    pub after: Option<u32>,
 }
 
 /// One plan's bill before and after.
@@ -144,6 +160,7 @@ impl Service {
             self.cross(tenant, &before.row, &after.row, &before_bills).await?
         };
 
+        let [calendars, price_series] = self.shared_differences(tenant, &before.row, &after.row).await?;
         let old: BTreeMap<&str, _> = before_bills.plans.iter().map(|plan| (plan.plan_id.as_str(), plan)).collect();
         let mut plans = Vec::with_capacity(after_bills.plans.len());
         for new in &after_bills.plans {
@@ -168,12 +185,38 @@ impl Service {
             changed: Changed {
                 usage: crossing.days,
                 plan_versions: version_differences(&before.row, &after.row),
+                calendars,
+                price_series,
                 customer: crossing.customer_changed,
                 billing_months: before.row.inputs.cuts != after.row.inputs.cuts,
                 engine: before.row.inputs.engine != after.row.inputs.engine,
             },
             plans,
         })
+    }
+
+    /// Calendars and price series whose used parts differ.
+    async fn shared_differences(
+        &self,
+        tenant: &TenantId,
+        before: &ComparisonRow,
+        after: &ComparisonRow,
+    ) -> Result<[Vec<SharedDifference>; 2], ComparisonError> {
+        let (tenant, before, after) = (tenant.clone(), before.inputs.shared.clone(), after.inputs.shared.clone());
+        if before == after {
+            return Ok([Vec::new(), Vec::new()]);
+        }
+        self.store
+            .read(move |store| {
+                let before = SharedInputs::recorded(store, &tenant, &before)?;
+                let after = SharedInputs::recorded(store, &tenant, &after)?;
+                let of_kind = |kind| {
+                    let found = SharedInputs::differences(&before, &after, kind).into_iter();
+                    found.map(|(id, before, after)| SharedDifference { id, before, after }).collect()
+                };
+                Ok::<_, ComparisonError>([SharedKind::Calendar, SharedKind::PriceSeries].map(of_kind))
+            })
+            .await
     }
 
     async fn sides(

@@ -1,0 +1,93 @@
+//! `samebill import calendar` and `import prices`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::super::client::{Target, escape, query};
+use super::super::{CliError, Format, Report, Sheet};
+use super::report_put;
+use crate::shared::Calendar;
+use crate::words::InputName;
+
+/// Put a calendar: the dates that plans call holidays
+///
+/// The file holds all its dates. Other dates make a new version, and the comparisons whose days they concern stale.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  samebill import calendar holidays.txt --id us --name \"Federal holidays\"")]
+pub(crate) struct ImportCalendar {
+    /// One date a line, or JSON with `dates` and `name`
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The name by which plans refer to it
+    #[arg(long)]
+    id: InputName,
+    /// A name, for people [default: that of the file, if it says one]
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Put prices by instant, which plans name as a series
+///
+/// Prices go into the series, in place of those that begin at the same instants. Other prices make a new version, and
+/// the comparisons whose instants they concern stale.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  samebill import prices day-ahead.csv --id spot
+  samebill import prices all.csv --id spot --replace-all --step-minutes 30")]
+pub(crate) struct ImportPrices {
+    /// CSV (start,price) or JSON with `step_minutes` and `prices`
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The name by which plans refer to it
+    #[arg(long)]
+    id: InputName,
+    /// For how long each price of a CSV file holds [default: the least distance between two]
+    #[arg(long, value_name = "MINUTES")]
+    step_minutes: Option<u32>,
+    /// The file is the whole series: prices that it lacks are removed
+    #[arg(long)]
+    replace_all: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+impl ImportCalendar {
+    pub(super) fn run(self, format: Format) -> Result<(), CliError> {
+        let calendar =
+            Calendar::read(&read(&self.file)?).map_err(|e| CliError::refused(Some(&self.file), &e.into()))?;
+        let mut document = json!({"dates": calendar.dates});
+        if let Some(name) = self.name.or(calendar.name) {
+            document["name"] = json!(name);
+        }
+        let path = format!("/v1/calendars/{}", escape(self.id.as_str()));
+        let reply = self.target.client()?.put(&path, "application/json", &document.to_string())?;
+        report_put(&reply, "calendar", self.id.as_str())?.print(format)
+    }
+}
+
+impl ImportPrices {
+    pub(super) fn run(self, format: Format) -> Result<(), CliError> {
+        let text = read(&self.file)?;
+        let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
+        let media_type = if is_json { "application/json" } else { "text/csv" };
+        let step = self.step_minutes.map(|minutes| minutes.to_string());
+        let parameters = query(&[("replace", self.replace_all.then_some("all")), ("step_minutes", step.as_deref())]);
+        let path = format!("/v1/price-series/{}{parameters}", escape(self.id.as_str()));
+        let reply = self.target.client()?.put(&path, media_type, text.trim_start_matches('\u{feff}'))?;
+        let json = reply.json()?;
+        let number = |member: &str| json[member].as_u64().unwrap_or(0).to_string();
+        let mut sheet = Sheet::new(["id", "version", "prices", "added", "replaced", "unchanged", "removed"]);
+        let counts = ["version", "n_prices", "added", "replaced", "unchanged", "removed"].map(number);
+        sheet.row([self.id.to_string()].into_iter().chain(counts));
+        let text = format!("{}\n", sheet.table());
+        Report { json: reply.body.clone(), text, sheet }.print(format)
+    }
+}
+
+fn read(path: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(path).map_err(|e| CliError::unreadable(path, &e))
+}

@@ -1,0 +1,178 @@
+//! The calendars and price series of a question: those that its plans name, in their newest or in recorded versions, cut
+//! to what its numbers can depend on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use chrono::NaiveDate;
+
+use super::ComparisonError;
+use super::inputs::SharedFiles;
+use crate::engine::{PlanToBill, PriceSeries};
+use crate::shared::{self, Calendar};
+use crate::store::{RecordedShared, SharedInput, SharedKind, Store};
+use crate::tariff::Tariff;
+use crate::words::{InputName, TenantId};
+
+/// What a question depends on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedInputs {
+    /// Dates by name of the calendar.
+    pub calendars: BTreeMap<String, BTreeSet<NaiveDate>>,
+    /// Prices by name of the series.
+    pub price_series: BTreeMap<String, Arc<PriceSeries>>,
+    /// Their versions; those that do not exist are absent.
+    pub recorded: Vec<RecordedShared>,
+}
+
+/// The ranges of a question, in the unit of each kind.
+#[derive(Debug, Clone)]
+pub(super) struct Ranges {
+    /// Local days, as seconds to their midnight in UTC.
+    pub days: Range<i64>,
+    /// Seconds since the epoch.
+    pub instants: Range<i64>,
+}
+
+impl Ranges {
+    /// * `days`: of the input window by the customer's clock, end exclusive.
+    /// * `window`: its instants.
+    pub(super) fn new(days: &Range<NaiveDate>, window: &Range<i64>, plans: &[PlanToBill]) -> Self {
+        // The dates of a plan's own clock can be a day off.
+        let has_own_clock = tariffs(plans).any(|tariff| tariff.plan().time_zone.is_some());
+        let margin = if has_own_clock { 86_400 } else { 0 };
+        let days = shared::days_of(days);
+        Self { days: days.start - margin..days.end + margin, instants: window.clone() }
+    }
+}
+
+fn tariffs(plans: &[PlanToBill]) -> impl Iterator<Item = &Tariff> {
+    plans.iter().flat_map(|plan| &plan.versions).map(|version| &*version.tariff)
+}
+
+/// The calendars and price series that plans name. What no store can hold (a longer name) is absent, and the engine says
+/// so.
+fn named(plans: &[PlanToBill]) -> (BTreeSet<InputName>, BTreeSet<InputName>) {
+    let calendars = tariffs(plans).flat_map(Tariff::calendars).filter_map(|name| name.parse().ok());
+    let series = tariffs(plans).flat_map(Tariff::price_series).filter_map(|name| name.parse().ok());
+    (calendars.collect(), series.collect())
+}
+
+impl SharedInputs {
+    /// The newest versions of what the plans name.
+    ///
+    /// # Errors
+    /// The store's, or [`ComparisonError::Internal`] for a version that cannot be read.
+    pub(super) fn read(
+        store: &dyn Store,
+        tenant: &TenantId,
+        plans: &[PlanToBill],
+        ranges: &Ranges,
+    ) -> Result<Self, ComparisonError> {
+        let (calendars, series) = named(plans);
+        let mut inputs = Self::default();
+        for (kind, names, used) in
+            [(SharedKind::Calendar, calendars, &ranges.days), (SharedKind::PriceSeries, series, &ranges.instants)]
+        {
+            if names.is_empty() {
+                continue;
+            }
+            for input in store.shared_inputs(tenant, kind, &names.iter().collect::<Vec<_>>())? {
+                inputs.add(&input, used)?;
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// The versions that a comparison recorded.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(super) fn recorded(
+        store: &dyn Store,
+        tenant: &TenantId,
+        recorded: &[RecordedShared],
+    ) -> Result<Self, ComparisonError> {
+        let mut inputs = Self::default();
+        for RecordedShared { kind, id, version, used } in recorded {
+            let input = store.shared_input_version(tenant, *kind, id, *version)?.ok_or_else(|| {
+                ComparisonError::Internal(format!("version {version} of {} {id} is not stored", kind.as_str()))
+            })?;
+            inputs.add(&input, used)?;
+        }
+        Ok(inputs)
+    }
+
+    /// Of what is at hand, what the plans name.
+    pub(super) fn offline(files: &SharedFiles, plans: &[PlanToBill], ranges: &Ranges) -> Self {
+        let (calendars, series) = named(plans);
+        let calendars = calendars.iter().filter_map(|id| Some((id.to_string(), files.calendars.get(id)?)));
+        let series = series.iter().filter_map(|id| Some((id.to_string(), files.price_series.get(id)?)));
+        Self {
+            calendars: calendars.map(|(id, calendar)| (id, calendar.within(&ranges.days))).collect(),
+            price_series: series.map(|(id, series)| (id, Arc::new(series.within(&ranges.instants)))).collect(),
+            recorded: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, input: &SharedInput, used: &Range<i64>) -> Result<(), ComparisonError> {
+        let SharedInput { kind, id, version, content, .. } = input;
+        let damaged = |error: shared::Damaged| {
+            ComparisonError::Internal(format!("version {version} of {} {id}: {error}", kind.as_str()))
+        };
+        match kind {
+            SharedKind::Calendar => {
+                let calendar = Calendar::decode(content).map_err(damaged)?;
+                self.calendars.insert(id.to_string(), calendar.within(used));
+            }
+            SharedKind::PriceSeries => {
+                let series = shared::decode(content).map_err(damaged)?;
+                self.price_series.insert(id.to_string(), Arc::new(series.within(used)));
+            }
+        }
+        let recorded = RecordedShared { kind: *kind, id: id.clone(), version: *version, used: used.clone() };
+        self.recorded.push(recorded);
+        Ok(())
+    }
+
+    /// The calendars of one side and, for what only the other one names, of the other; price series likewise.
+    pub(super) fn combine(calendars: &Self, series: &Self, others: [&Self; 2]) -> Self {
+        let mut combined = Self {
+            calendars: calendars.calendars.clone(),
+            price_series: series.price_series.clone(),
+            recorded: Vec::new(),
+        };
+        for other in others {
+            for (id, dates) in &other.calendars {
+                combined.calendars.entry(id.clone()).or_insert_with(|| dates.clone());
+            }
+            for (id, prices) in &other.price_series {
+                combined.price_series.entry(id.clone()).or_insert_with(|| Arc::clone(prices));
+            }
+        }
+        combined
+    }
+
+    fn version_of(&self, kind: SharedKind, id: &str) -> Option<u32> {
+        self.recorded.iter().find(|input| input.kind == kind && input.id.as_str() == id).map(|input| input.version)
+    }
+
+    /// Inputs of a kind whose used part differs: id, version before and after.
+    pub(super) fn differences(
+        before: &Self,
+        after: &Self,
+        kind: SharedKind,
+    ) -> Vec<(String, Option<u32>, Option<u32>)> {
+        let ids: BTreeSet<&String> = match kind {
+            SharedKind::Calendar => before.calendars.keys().chain(after.calendars.keys()).collect(),
+            SharedKind::PriceSeries => before.price_series.keys().chain(after.price_series.keys()).collect(),
+        };
+        let differs = |id: &&&String| match kind {
+            SharedKind::Calendar => before.calendars.get(**id) != after.calendars.get(**id),
+            SharedKind::PriceSeries => before.price_series.get(**id) != after.price_series.get(**id),
+        };
+        let versions = |id: &String| (id.clone(), before.version_of(kind, id), after.version_of(kind, id));
+        ids.iter().filter(differs).map(|id| versions(id)).collect()
+    }
+}

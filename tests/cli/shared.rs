@@ -1,0 +1,44 @@
+//! Calendars and price series: into the service.
+
+use serde_json::json;
+
+use super::support::run;
+
+#[test]
+fn calendars_and_prices_are_imported_from_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("us.txt", "date\n2026-12-25\n2026-01-01\n");
+    write("us.json", r#"{"dates": ["2026-01-01", "2026-12-25"], "name": "Federal"}"#);
+    write("spot.csv", "\u{feff}start,price\n2026-06-01T00:00:00Z,0.1\n2026-06-01T00:30:00Z,-0.2\n");
+    write("spot.json", r#"{"step_minutes": 30, "prices": [{"start": "2026-06-01T01:00:00Z", "price": "0.3"}]}"#);
+    let json = |arguments: &str| {
+        run(folder.path(), &format!("import {arguments} --database-url sqlite://x.db --format json")).done().json()
+    };
+    let calendar = json("calendar us.txt --id us");
+    assert_eq!((&calendar["version"], &calendar["dates"]), (&json!(1), &json!(["2026-01-01", "2026-12-25"])));
+    assert_eq!(json("calendar us.txt --id us"), calendar, "the same again");
+    assert_eq!(json("calendar us.json --id us")["name"], "Federal");
+    assert_eq!(json("calendar us.json --id us --name Holidays")["version"], 3);
+
+    assert_eq!(json("prices spot.csv --id spot")["version"], 1);
+    let added = json("prices spot.json --id spot");
+    assert_eq!((&added["version"], &added["added"], &added["n_prices"]), (&json!(2), &json!(1), &json!(3)));
+    let whole = json("prices spot.csv --id spot --replace-all --step-minutes 30");
+    assert_eq!((&whole["removed"], &whole["n_prices"]), (&json!(1), &json!(2)));
+    let table = run(folder.path(), "import prices spot.csv --id spot --database-url sqlite://x.db").done().stdout;
+    assert!(table.contains("unchanged") && table.contains("spot"), "{table}");
+}
+
+#[test]
+fn a_wrong_line_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("us.txt"), "2026-01-01\n2026-02-30\n").unwrap();
+    std::fs::write(folder.path().join("spot.csv"), "start,price\n2026-06-01T00:00:00Z,1\n2026-06-01,1\n").unwrap();
+    for (arguments, line) in [("calendar us.txt --id us", 2), ("prices spot.csv --id spot", 3)] {
+        let refused = run(folder.path(), &format!("import {arguments} --database-url sqlite://x.db --format json"));
+        assert_eq!(refused.code, 1, "{}", refused.stderr);
+        let problem = refused.json();
+        assert_eq!((&problem["code"], &problem["line"]), (&json!("input_unreadable"), &json!(line)), "{problem}");
+    }
+}
