@@ -169,6 +169,10 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
             }
         }
     }
+    let missing = missing_calendars(question, plan, &tariffs);
+    if !missing.is_empty() {
+        return Err(missing);
+    }
     let zones: BTreeSet<String> =
         tariffs.iter().map(|tariff| tariff.plan().time_zone.unwrap_or(question.time_zone).name().to_owned()).collect();
     if zones.len() > 1 {
@@ -182,6 +186,25 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
     }
     let time_zone = tariffs.first().and_then(|tariff| tariff.plan().time_zone).unwrap_or(question.time_zone);
     Ok(Prepared { plan, tariffs, time_zone, split_evenly: false })
+}
+
+/// Calendars that a plan names and nobody has imported.
+fn missing_calendars(question: &Question, plan: &PlanToBill, tariffs: &[Tariff]) -> Vec<PlanFault> {
+    let mut faults: Vec<PlanFault> = Vec::new();
+    for schedule in tariffs.iter().flat_map(|tariff| &tariff.plan().schedules) {
+        for (i, calendar) in schedule.holidays.iter().enumerate() {
+            if !question.calendars.contains_key(calendar) {
+                faults.push(PlanFault {
+                    plan_id: plan.reference.clone(),
+                    code: "calendar_missing".to_owned(),
+                    pointer: format!("/schedules/{}/holidays/{i}", schedule.name),
+                    message: format!("the calendar {calendar:?} is not known: import it"),
+                });
+            }
+        }
+    }
+    faults.dedup();
+    faults
 }
 
 /// One ground for each clock, its days cut wherever a plan changes.
@@ -203,7 +226,7 @@ fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz,
             let schedules: Vec<_> =
                 plans.iter().flat_map(|plan| plan.documents()).flat_map(|plan| &plan.schedules).collect();
             let frame = Frame::new(question, time_zone, &cuts, &schedules);
-            (time_zone, Ground::new(frame, &question.readings))
+            (time_zone, Ground::new(frame, &question.calendars, &question.readings))
         })
         .collect()
 }

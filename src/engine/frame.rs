@@ -3,16 +3,16 @@
 //! Within a *segment* no month, season, price date or version changes. A *group* holds the days of a segment on
 //! which every schedule has the same hours. Made once for all plans of one clock. Source: PLAN-MODEL section 5.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use chrono::{Datelike, Days, Months, NaiveDate, Weekday};
+use chrono::{Datelike, Days, Months, NaiveDate};
 use chrono_tz::Tz;
 
 use super::Question;
 use super::calendar::{LocalDays, instants};
 use crate::tariff::number::Exact;
-use crate::tariff::schedule::Schedule;
+use crate::tariff::schedule::{Calendars, Schedule};
 use crate::words::BillingPeriod;
 
 /// Days, billing months, segments and groups.
@@ -76,6 +76,7 @@ impl Frame {
         let segments: Vec<Range<usize>> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
 
         let class_of_weekday = weekday_classes(schedules);
+        let holidays = Holidays::of(schedules, &question.calendars);
         let mut frame = Self {
             months: Vec::with_capacity(all.len()),
             n_earlier: question.earlier_months.len(),
@@ -87,14 +88,19 @@ impl Frame {
         };
         for segment in &frame.segments {
             let first_group = frame.group_dates.len();
-            let mut group_of_class = [usize::MAX; 7];
+            // Classes of plain weekdays first, then one for each kind of day near a holiday.
+            let mut group_of_class: Vec<((usize, u64), usize)> = Vec::new();
             for day in segment.clone() {
-                let class = class_of_weekday[dates[day].weekday().num_days_from_monday() as usize];
-                if group_of_class[class] == usize::MAX {
-                    group_of_class[class] = frame.group_dates.len();
+                let weekday = dates[day].weekday().num_days_from_monday() as usize;
+                let near = holidays.near(dates[day]);
+                let class = if near == 0 { (class_of_weekday[weekday], 0) } else { (weekday, near) };
+                let known = group_of_class.iter().find(|(known, _)| *known == class).map(|(_, group)| *group);
+                let group = known.unwrap_or_else(|| {
                     frame.group_dates.push(dates[day]);
-                }
-                frame.group_of_day.push(group_of_class[class]);
+                    group_of_class.push((class, frame.group_dates.len() - 1));
+                    frame.group_dates.len() - 1
+                });
+                frame.group_of_day.push(group);
             }
             frame.segment_groups.push(first_group..frame.group_dates.len());
         }
@@ -171,11 +177,36 @@ fn whole(start: NaiveDate, day: NaiveDate) -> BillingPeriod {
     BillingPeriod::new(start, day + Days::new(1)).expect("one day is a period")
 }
 
+/// The dates of the calendars that schedules name, each with a number from 1 for the set of those that hold it.
+struct Holidays(BTreeMap<NaiveDate, u64>);
+
+impl Holidays {
+    fn of(schedules: &[&Schedule], calendars: &Calendars) -> Self {
+        let names: BTreeSet<&String> = schedules.iter().flat_map(|schedule| &schedule.holidays).collect();
+        let mut by_date: BTreeMap<NaiveDate, BTreeSet<&String>> = BTreeMap::new();
+        for name in names {
+            for date in calendars.get(name).into_iter().flatten() {
+                by_date.entry(*date).or_default().insert(name);
+            }
+        }
+        let mut number_of: BTreeMap<BTreeSet<&String>, u64> = BTreeMap::new();
+        let mut number = |names| {
+            let next = number_of.len() as u64 + 1;
+            *number_of.entry(names).or_insert(next)
+        };
+        Self(by_date.into_iter().map(|(date, names)| (date, number(names))).collect())
+    }
+
+    /// Which calendars hold the date, and which the day before it: 0 for none.
+    fn near(&self, date: NaiveDate) -> u64 {
+        let of = |date: Option<NaiveDate>| date.and_then(|date| self.0.get(&date)).copied().unwrap_or(0);
+        of(Some(date)) | (of(date.pred_opt()) << 32)
+    }
+}
+
 /// A number for each weekday, Monday first: equal where every schedule has the same hours on both in every season.
 fn weekday_classes(schedules: &[&Schedule]) -> [usize; 7] {
-    const WEEKDAYS: [Weekday; 7] =
-        [Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri, Weekday::Sat, Weekday::Sun];
-    let same = |a: Weekday, b: Weekday| {
+    let same = |a: usize, b: usize| {
         schedules.iter().all(|schedule| {
             (0u16..)
                 .take(schedule.n_spans())
@@ -183,8 +214,8 @@ fn weekday_classes(schedules: &[&Schedule]) -> [usize; 7] {
         })
     };
     let mut classes = [0; 7];
-    let mut leaders: Vec<Weekday> = Vec::new();
-    for (class, weekday) in classes.iter_mut().zip(WEEKDAYS) {
+    let mut leaders: Vec<usize> = Vec::new();
+    for (weekday, class) in classes.iter_mut().enumerate() {
         *class = leaders.iter().position(|leader| same(*leader, weekday)).unwrap_or_else(|| {
             leaders.push(weekday);
             leaders.len() - 1

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::aggregate::{self, Cells};
 use super::frame::Frame;
 use crate::tariff::model::{Plan, Read};
-use crate::tariff::schedule::period_at;
+use crate::tariff::schedule::{Calendars, period_at};
 use crate::usage::{Channel, Series};
 
 /// Width of the slots, and whether readings are spread over those they cover.
@@ -16,6 +16,7 @@ pub(super) type Grain = (i64, bool);
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
     pub(super) frame: Frame,
+    pub(super) calendars: &'a Calendars,
     channels: BTreeMap<Channel, ChannelGround<'a>>,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct CutReading {
 
 impl<'a> Ground<'a> {
     /// The frame and its channels, nothing added up yet.
-    pub(super) fn new(frame: Frame, readings: &'a BTreeMap<Channel, Series>) -> Self {
+    pub(super) fn new(frame: Frame, calendars: &'a Calendars, readings: &'a BTreeMap<Channel, Series>) -> Self {
         let channels = readings
             .iter()
             .map(|(channel, series)| {
@@ -46,7 +47,7 @@ impl<'a> Ground<'a> {
                 (channel.clone(), ground)
             })
             .collect();
-        Self { frame, channels }
+        Self { frame, calendars, channels }
     }
 
     /// Notes what a plan reads; says whether readings are split for it, or names the boundary that cuts one.
@@ -167,7 +168,7 @@ impl Table {
                     }
                     continue;
                 };
-                let pattern = schedule.pattern(schedule.span(date), chrono::Datelike::weekday(&date));
+                let pattern = schedule.pattern(date, ground.calendars);
                 let mut covered = 0;
                 for stretch in pattern {
                     let cell = row + usize::from(stretch.period);
@@ -230,7 +231,7 @@ impl Table {
                 && known_day != Some(piece.day)
             {
                 let date = frame.days.date(piece.day);
-                pattern = Some(schedule.pattern(schedule.span(date), chrono::Datelike::weekday(&date)));
+                pattern = Some(schedule.pattern(date, ground.calendars));
                 known_day = Some(piece.day);
             }
             let seconds = i64::from(run.seconds);

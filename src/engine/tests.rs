@@ -352,3 +352,16 @@ fn only_months_that_the_period_cuts_are_broken() {
     // A registered cycle of two months is two.
     assert_eq!(totals("2026-05-12", "2026-07-13", &[("2026-05-12", "2026-07-13")]), ["200.00"]);
 }
+
+#[test]
+fn a_calendar_that_nobody_imported_is_named() {
+    let plan = r#"{"name": "n", "currency": "GBP", "schedules": {"s": {"holidays": ["uk"], "periods": [
+        {"period": "feast", "days": ["holiday"]}, {"period": "rest"}]}},
+        "charges": [{"id": "a", "kind": "energy", "schedule": "s", "prices": {"feast": "0", "rest": "1"}}]}"#;
+    fault(asked(plan, |_| {}), "calendar_missing", "/schedules/s/holidays/0");
+    let new_year = "2026-01-01".parse().unwrap();
+    let bill = asked(plan, |question| {
+        question.calendars.insert("uk".into(), std::collections::BTreeSet::from([new_year]));
+    });
+    assert_eq!(lines(&bill.unwrap().plans[0]), ["a/feast 24 kWh x 0 = 0", "a/rest 720 kWh x 1 = 720"]);
+}

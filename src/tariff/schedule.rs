@@ -1,8 +1,8 @@
 //! Schedules: rules that cut time into named periods, compiled to runs of minutes for each kind of day.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use chrono::{Datelike, NaiveDate, Weekday};
+use chrono::{Datelike, NaiveDate};
 
 /// Minutes of a day on a clock without changes.
 pub(crate) const MINUTES_OF_DAY: u16 = 1440;
@@ -16,6 +16,10 @@ pub(crate) struct Schedule {
     pub(crate) name: String,
     /// Names, in the order in which the rules bring them up.
     pub(crate) periods: Vec<String>,
+    /// Calendars whose dates are holidays.
+    pub(crate) holidays: Vec<String>,
+    /// What a holiday is priced as.
+    holiday_type: DayType,
     /// Whether no rule speaks of days or hours: the periods are seasons.
     pub(crate) is_seasonal: bool,
     /// Index into `spans` by month-day.
@@ -29,9 +33,20 @@ pub(crate) struct Schedule {
 struct Span {
     /// For each period, whether it can occur.
     occurs: Vec<bool>,
-    /// Index into the patterns by weekday, Monday first.
-    pattern: [u32; 7],
+    /// Index into the patterns by the type of the day and of the day before.
+    pattern: [[u32; N_DAY_TYPES]; N_DAY_TYPES],
 }
+
+/// What a day is to a rule: a weekday from Monday, 0, to Sunday, 6, or a holiday.
+pub(crate) type DayType = usize;
+
+/// A date of a calendar, and no weekday.
+pub(super) const HOLIDAY: DayType = 7;
+/// Seven weekdays and the holiday.
+const N_DAY_TYPES: usize = 8;
+
+/// Dates by the name of their calendar.
+pub(crate) type Calendars = BTreeMap<String, BTreeSet<NaiveDate>>;
 
 /// A day as stretches of minutes `[start, end)`, each with its period; in order, without overlap, what no rule
 /// covers left out.
@@ -53,7 +68,7 @@ pub(super) struct Rule {
     pub(super) months: u16,
     /// Month and day of the first day and of the day after the last; may wrap the year.
     pub(super) season: Option<((u32, u32), (u32, u32))>,
-    /// Bit n: weekday n, Monday first.
+    /// Bit n: day type n.
     pub(super) days: u8,
     /// Minutes `[start, end)`; an end not after the start wraps midnight. Empty: the whole day.
     pub(super) hours: Vec<(u16, u16)>,
@@ -61,8 +76,10 @@ pub(super) struct Rule {
 
 /// Every month.
 pub(super) const ALL_MONTHS: u16 = 0x0fff;
-/// Every weekday.
-pub(super) const ALL_DAYS: u8 = 0x7f;
+/// Every day.
+pub(super) const ALL_DAYS: u8 = 0xff;
+/// Every day that is no holiday.
+const ALL_WEEKDAYS: u8 = 0x7f;
 
 impl Rule {
     fn holds_on(&self, month: u32, day: u32) -> bool {
@@ -73,18 +90,30 @@ impl Rule {
         self.months & (1 << (month - 1)) != 0 && in_season
     }
 
-    fn is_whole_day(&self) -> bool {
-        self.hours.is_empty() && self.days == ALL_DAYS
+    fn is_whole_day(&self, has_holidays: bool) -> bool {
+        let all = if has_holidays { ALL_DAYS } else { ALL_WEEKDAYS };
+        self.hours.is_empty() && self.days & all == all
     }
 }
 
 impl Schedule {
-    /// Compiles rules. After midnight a wrapping window has the day type of the day on which it began, or with
-    /// `own_day` that of its own date.
-    pub(super) fn compile(name: String, periods: Vec<String>, rules: &[Rule], own_day: bool) -> Self {
+    /// Compiles rules.
+    ///
+    /// * `holidays`: names of calendars, and the weekday as which their dates count, if they count as one.
+    /// * `own_day`: after midnight a wrapping window has the day type of its own date, not of the day it began on.
+    pub(super) fn compile(
+        name: String,
+        periods: Vec<String>,
+        rules: &[Rule],
+        (holidays, counts_as): (Vec<String>, Option<DayType>),
+        own_day: bool,
+    ) -> Self {
+        let has_holidays = !holidays.is_empty();
         let mut schedule = Self {
             name,
-            is_seasonal: rules.iter().all(Rule::is_whole_day),
+            is_seasonal: rules.iter().all(|rule| rule.is_whole_day(has_holidays)),
+            holiday_type: counts_as.unwrap_or(HOLIDAY),
+            holidays,
             span_of_month_day: Vec::with_capacity(N_MONTH_DAYS),
             spans: Vec::new(),
             patterns: Vec::new(),
@@ -106,17 +135,18 @@ impl Schedule {
             let mut occurs = vec![false; schedule.periods.len()];
             for rule in &active_rules {
                 occurs[rule.period] = true;
-                if rule.is_whole_day() {
+                if rule.is_whole_day(has_holidays) {
                     break;
                 }
             }
-            let pattern = std::array::from_fn(|weekday| {
-                let pattern = day_pattern(&active_rules, weekday, own_day);
-                *pattern_of.entry(pattern).or_insert_with_key(|pattern| {
-                    schedule.patterns.push(pattern.clone());
+            let mut pattern = [[0; N_DAY_TYPES]; N_DAY_TYPES];
+            for (today, yesterday) in day_pairs(has_holidays) {
+                let compiled = day_pattern(&active_rules, today, if own_day { today } else { yesterday });
+                pattern[today][yesterday] = *pattern_of.entry(compiled).or_insert_with_key(|compiled| {
+                    schedule.patterns.push(compiled.clone());
                     u32::try_from(schedule.patterns.len() - 1).expect("a schedule has few patterns")
-                })
-            });
+                });
+            }
             let span = u16::try_from(schedule.spans.len()).expect("a year has 366 days");
             schedule.spans.push(Span { occurs, pattern });
             schedule.span_of_month_day.push(span);
@@ -135,14 +165,24 @@ impl Schedule {
         self.spans.len()
     }
 
-    /// Index of the pattern of a weekday in a span.
-    pub(crate) fn pattern_index(&self, span: u16, weekday: Weekday) -> u32 {
-        self.spans[span as usize].pattern[weekday.num_days_from_monday() as usize]
+    /// Index of the pattern of a weekday among weekdays, Monday 0, in a span.
+    pub(crate) fn pattern_index(&self, span: u16, weekday: DayType) -> u32 {
+        self.spans[span as usize].pattern[weekday][(weekday + 6) % 7]
     }
 
-    /// The stretches of a weekday in a span.
-    pub(crate) fn pattern(&self, span: u16, weekday: Weekday) -> &Pattern {
-        &self.patterns[self.pattern_index(span, weekday) as usize]
+    /// The stretches of a date.
+    pub(crate) fn pattern(&self, date: NaiveDate, calendars: &Calendars) -> &Pattern {
+        let today = self.day_type(date, calendars);
+        let yesterday = date.pred_opt().map_or(today, |date| self.day_type(date, calendars));
+        let index = self.spans[self.span(date) as usize].pattern[today][yesterday];
+        &self.patterns[index as usize]
+    }
+
+    /// What a date is to the rules.
+    fn day_type(&self, date: NaiveDate, calendars: &Calendars) -> DayType {
+        let is_holiday =
+            self.holidays.iter().any(|name| calendars.get(name).is_some_and(|dates| dates.contains(&date)));
+        if is_holiday { self.holiday_type } else { date.weekday().num_days_from_monday() as usize }
     }
 
     /// All patterns there are.
@@ -176,10 +216,17 @@ fn month_day_index(date: NaiveDate) -> usize {
     if !is_leap && ordinal >= 59 { ordinal + 1 } else { ordinal }
 }
 
-/// Lays the rules over the minutes of a weekday from the first to the last; a minute keeps the first it gets.
-fn day_pattern(rules: &[&Rule], weekday: usize, own_day: bool) -> Pattern {
+/// The types that a day and the day before it can have: neighbouring weekdays, and with holidays any two.
+fn day_pairs(has_holidays: bool) -> Vec<(DayType, DayType)> {
+    if !has_holidays {
+        return (0..7).map(|weekday| (weekday, (weekday + 6) % 7)).collect();
+    }
+    (0..N_DAY_TYPES).flat_map(|today| (0..N_DAY_TYPES).map(move |yesterday| (today, yesterday))).collect()
+}
+
+/// Lays the rules over the minutes of a day from the first to the last; a minute keeps the first it gets.
+fn day_pattern(rules: &[&Rule], weekday: DayType, yesterday: DayType) -> Pattern {
     const FREE: u16 = u16::MAX;
-    let yesterday = if own_day { weekday } else { (weekday + 6) % 7 };
     let mut painted = [FREE; MINUTES_OF_DAY as usize];
     // next[m]: no minute in [m, next[m]) is free; followed and shortened as minutes are taken.
     let mut next: Vec<u16> = (0..=MINUTES_OF_DAY).collect();
@@ -258,14 +305,23 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn pattern<'s>(schedule: &'s Schedule, day: &str) -> &'s Pattern {
+        schedule.pattern(date(day), &Calendars::new())
+    }
+
     #[test]
     fn the_first_rule_that_applies_holds() {
         let rules = [rule(0, 0b0110_0000, &[]), rule(1, ALL_DAYS, &[(600, 840), (1080, 1320)]), rule(2, ALL_DAYS, &[])];
-        let schedule = Schedule::compile("tou".into(), vec!["a".into(), "b".into(), "c".into()], &rules, false);
-        let span = schedule.span(date("2026-06-01"));
-        let monday = schedule.pattern(span, Weekday::Mon);
+        let schedule = Schedule::compile(
+            "tou".into(),
+            vec!["a".into(), "b".into(), "c".into()],
+            &rules,
+            (Vec::new(), None),
+            false,
+        );
+        let monday = pattern(&schedule, "2026-06-01");
         assert_eq!(stretches(monday), [(0, 600, 2), (600, 840, 1), (840, 1080, 2), (1080, 1320, 1), (1320, 1440, 2)]);
-        assert_eq!(stretches(schedule.pattern(span, Weekday::Sat)), [(0, 1440, 0)]);
+        assert_eq!(stretches(pattern(&schedule, "2026-06-06")), [(0, 1440, 0)]);
         assert_eq!(period_at(monday, 599), Some(2));
         assert_eq!(period_at(monday, 600), Some(1));
     }
@@ -275,13 +331,12 @@ mod tests {
         let saturday = 0b0010_0000;
         let rules = [rule(0, saturday, &[(1320, 420)])];
         let names = vec!["night".to_owned()];
-        let schedule = Schedule::compile("s".into(), names.clone(), &rules, false);
-        let span = schedule.span(date("2026-06-01"));
-        assert_eq!(stretches(schedule.pattern(span, Weekday::Sat)), [(1320, 1440, 0)]);
-        assert_eq!(stretches(schedule.pattern(span, Weekday::Sun)), [(0, 420, 0)]);
-        let own_day = Schedule::compile("s".into(), names, &rules, true);
-        assert_eq!(stretches(own_day.pattern(span, Weekday::Sat)), [(0, 420, 0), (1320, 1440, 0)]);
-        assert_eq!(stretches(own_day.pattern(span, Weekday::Sun)), []);
+        let schedule = Schedule::compile("s".into(), names.clone(), &rules, (Vec::new(), None), false);
+        assert_eq!(stretches(pattern(&schedule, "2026-06-06")), [(1320, 1440, 0)]);
+        assert_eq!(stretches(pattern(&schedule, "2026-06-07")), [(0, 420, 0)]);
+        let own_day = Schedule::compile("s".into(), names, &rules, (Vec::new(), None), true);
+        assert_eq!(stretches(pattern(&own_day, "2026-06-06")), [(0, 420, 0), (1320, 1440, 0)]);
+        assert_eq!(stretches(pattern(&own_day, "2026-06-07")), []);
     }
 
     #[test]
@@ -289,7 +344,8 @@ mod tests {
         let mut winter = rule(0, ALL_DAYS, &[]);
         winter.season = Some(((11, 15), (3, 1)));
         let rules = [winter, rule(1, ALL_DAYS, &[])];
-        let schedule = Schedule::compile("s".into(), vec!["winter".into(), "rest".into()], &rules, false);
+        let schedule =
+            Schedule::compile("s".into(), vec!["winter".into(), "rest".into()], &rules, (Vec::new(), None), false);
         for (day, is_winter) in [
             ("2026-11-14", false),
             ("2026-11-15", true),
@@ -315,7 +371,25 @@ mod tests {
                 rule
             })
             .collect();
-        let schedule = Schedule::compile("s".into(), vec!["p".into()], &rules, false);
+        let schedule = Schedule::compile("s".into(), vec!["p".into()], &rules, (Vec::new(), None), false);
         assert!(schedule.n_spans() > 80);
+    }
+
+    #[test]
+    fn a_holiday_is_no_other_day_and_its_night_lasts_until_morning() {
+        let holiday = 1 << HOLIDAY;
+        let weekdays = 0b001_1111;
+        let rules = [rule(0, holiday, &[]), rule(1, weekdays, &[(1320, 360)]), rule(2, ALL_DAYS, &[])];
+        let names: Vec<String> = ["holiday", "night", "day"].map(str::to_owned).into();
+        // Wednesday 24 June 2026.
+        let calendars = Calendars::from([("x".to_owned(), BTreeSet::from([date("2026-06-24")]))]);
+        let schedule = Schedule::compile("s".into(), names.clone(), &rules, (vec!["x".into()], None), false);
+        let day = |schedule: &Schedule, day: &str| stretches(schedule.pattern(date(day), &calendars));
+        assert_eq!(day(&schedule, "2026-06-23"), [(0, 360, 1), (360, 1320, 2), (1320, 1440, 1)]);
+        assert_eq!(day(&schedule, "2026-06-24"), [(0, 1440, 0)]);
+        assert_eq!(day(&schedule, "2026-06-25"), [(0, 1320, 2), (1320, 1440, 1)]);
+        let as_sunday = Schedule::compile("s".into(), names, &rules, (vec!["x".into()], Some(6)), false);
+        assert_eq!(day(&as_sunday, "2026-06-24"), [(0, 360, 1), (360, 1440, 2)]);
+        assert_eq!(day(&as_sunday, "2026-06-25"), [(0, 1320, 2), (1320, 1440, 1)]);
     }
 }

@@ -118,7 +118,6 @@ impl<'a> Reader<'a> {
             territory,
             tags,
             time_zone,
-            schedules: std::mem::take(&mut self.schedules),
             measures: std::mem::take(&mut self.measures),
             charges,
             rounding,
@@ -126,7 +125,8 @@ impl<'a> Reader<'a> {
             not_billed,
             look_back_months: 0,
             attributes: BTreeSet::new(),
-            calendars: BTreeSet::new(),
+            calendars: self.schedules.iter().flat_map(|schedule| schedule.holidays.iter().cloned()).collect(),
+            schedules: std::mem::take(&mut self.schedules),
             price_series: BTreeSet::new(),
             reads: BTreeSet::new(),
         };

@@ -1,15 +1,15 @@
 //! Schedules of a document.
 
 use super::super::conventions::{ConventionOverrides, WrappingWindow};
-use super::super::schedule::{ALL_DAYS, ALL_MONTHS, MINUTES_OF_DAY, Rule, Schedule};
+use super::super::schedule::{ALL_DAYS, ALL_MONTHS, HOLIDAY, MINUTES_OF_DAY, Rule, Schedule};
 use super::walk::{Node, check_name};
 use super::{Reader, month_day};
 
 /// Most rules of one document.
 const MAX_RULES: usize = 10_000;
 
-const WEEKDAYS: [(&str, u8); 7] =
-    [("mon", 1), ("tue", 2), ("wed", 4), ("thu", 8), ("fri", 16), ("sat", 32), ("sun", 64)];
+const DAY_TYPES: [(&str, usize); 8] =
+    [("mon", 0), ("tue", 1), ("wed", 2), ("thu", 3), ("fri", 4), ("sat", 5), ("sun", 6), ("holiday", HOLIDAY)];
 
 impl<'a> Reader<'a> {
     /// Reads `schedules`: an object of named lists of rules.
@@ -36,13 +36,8 @@ impl<'a> Reader<'a> {
         n_rules: &mut usize,
     ) -> Option<Schedule> {
         let mut object = node.object(&mut self.faults)?;
-        for field in ["holidays", "holidays_count_as"] {
-            if let Some(n) = object.take(field)
-                && !matches!(n.json, super::Json::Array(items) if items.is_empty())
-            {
-                self.faults.add("not_supported_yet", &n.pointer, "calendars of holidays cannot be billed yet");
-            }
-        }
+        let holidays = object.take("holidays").map(|n| self.calendars(&n)).unwrap_or_default();
+        let counts_as = object.take("holidays_count_as").and_then(|n| n.word(&DAY_TYPES, &mut self.faults));
         let wrapping: Option<WrappingWindow> = object.take("wrapping_window").and_then(|n| n.choice(&mut self.faults));
         let items = object.want("periods", &mut self.faults).map(|n| n.items(&mut self.faults)).unwrap_or_default();
         object.finish("a schedule", &mut self.faults);
@@ -56,21 +51,30 @@ impl<'a> Reader<'a> {
         let mut periods: Vec<String> = Vec::new();
         let mut rules = Vec::with_capacity(items.len());
         for item in &items {
-            if let Some(rule) = self.rule(item, &mut periods) {
+            if let Some(rule) = self.rule(item, !holidays.is_empty(), &mut periods) {
                 rules.push(rule);
             }
         }
         // Override, then the schedule's own, then the document's.
         let own_day = wrapping.or(conventions.wrapping_window) == Some(WrappingWindow::OwnDay);
-        Some(Schedule::compile(name.to_owned(), periods, &rules, own_day))
+        Some(Schedule::compile(name.to_owned(), periods, &rules, (holidays, counts_as), own_day))
     }
 
-    fn rule(&mut self, node: &Node<'a>, periods: &mut Vec<String>) -> Option<Rule> {
+    /// Names of calendars.
+    fn calendars(&mut self, node: &Node<'a>) -> Vec<String> {
+        let items = node.items(&mut self.faults);
+        if items.len() > 16 {
+            self.faults.add("too_many", &node.pointer, "a schedule names at most 16 calendars");
+        }
+        items.iter().filter_map(|n| n.name(&mut self.faults)).map(str::to_owned).collect()
+    }
+
+    fn rule(&mut self, node: &Node<'a>, has_holidays: bool, periods: &mut Vec<String>) -> Option<Rule> {
         let mut object = node.object(&mut self.faults)?;
         let name = object.want("period", &mut self.faults).and_then(|n| n.name(&mut self.faults));
         let months = object.take("months").map_or(ALL_MONTHS, |n| self.months(&n));
         let season = object.take("season").and_then(|n| self.season(&n));
-        let days = object.take("days").map_or(ALL_DAYS, |n| self.days(&n));
+        let days = object.take("days").map_or(ALL_DAYS, |n| self.days(&n, has_holidays));
         let hours = object.take("hours").map(|n| self.hours(&n)).unwrap_or_default();
         if let Some(n) = object.take("during") {
             self.faults.add("not_supported_yet", &n.pointer, "lists of instants cannot be billed yet");
@@ -110,7 +114,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn days(&mut self, node: &Node<'a>) -> u8 {
+    fn days(&mut self, node: &Node<'a>, has_holidays: bool) -> u8 {
         let sets = [("weekdays", 0b001_1111), ("weekends", 0b110_0000), ("all", ALL_DAYS)];
         if node.json.as_str().is_some() {
             return node.word(&sets, &mut self.faults).unwrap_or(ALL_DAYS);
@@ -121,12 +125,12 @@ impl<'a> Reader<'a> {
             self.faults.add("missing_field", &node.pointer, "name at least one day");
         }
         for item in items {
-            if item.json.as_str() == Some("holiday") {
-                let message = "a holiday is a date of a calendar named in \"holidays\", which cannot be billed yet";
-                self.faults.add("not_supported_yet", &item.pointer, message);
-                continue;
+            let Some(day) = item.word(&DAY_TYPES, &mut self.faults) else { continue };
+            if day == HOLIDAY && !has_holidays {
+                let message = "a holiday is a date of a calendar: name one in \"holidays\" of this schedule";
+                self.faults.add("unknown_name", &item.pointer, message);
             }
-            mask |= item.word(&WEEKDAYS, &mut self.faults).unwrap_or(0);
+            mask |= 1 << day;
         }
         mask
     }

@@ -114,7 +114,7 @@ fn schedules() {
         (r#"{"period": "p", "hours": []}"#, "missing_field", "hours"),
         (r#"{"period": "p", "during": "peaks"}"#, "not_supported_yet", "during"),
         (r#"{"period": "p", "colour": 1}"#, "unknown_field", "colour"),
-        (r#"{"period": "p", "days": ["holiday"]}"#, "not_supported_yet", "days/0"),
+        (r#"{"period": "p", "days": ["holiday"]}"#, "unknown_name", "days/0"),
     ] {
         refused(&schedule(rule), &[(code, &place(field))]);
     }
@@ -123,7 +123,8 @@ fn schedules() {
         r#", "schedules": {"s": {"holidays": ["us"], "periods": [{"period": "p"}]}}"#,
         r#"{"id": "e", "kind": "energy", "price": "1"}"#,
     );
-    refused(&calendar, &[("not_supported_yet", "/schedules/s/holidays")]);
+    assert!(accepted(&calendar).calendars().contains("us"));
+    refused(&calendar.replace("\"us\"", "\"U.S.\""), &[("bad_name", "/schedules/s/holidays/0")]);
     accepted(&schedule(r#"{"period": "p", "hours": ["22:30-06:30", "12:00-24:00", "00:00-00:00"]}"#.replace(r#", "00:00-00:00""#, "").as_str()));
     let many = vec![r#"{"period": "p"}"#; 10_001].join(",");
     assert!(faults(&schedule(&many)).contains(&("too_many".to_owned(), "/schedules".to_owned())));
