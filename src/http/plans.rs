@@ -87,14 +87,14 @@ pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) 
         let detail = "a version is in force until after it began: in_force_to is the day after the last";
         return Err(Problem::new(Code::InvalidParameter, detail).of_parameter("in_force_to"));
     }
-    let options = ForeignOptions {
-        allow_unbilled: allow_unbilled(parameters.allow_unbilled.as_deref())?,
+    let foreign = ForeignParameters {
+        allow_unbilled: parameters.allow_unbilled,
         region: parameters.region,
         payment_method: parameters.payment_method,
-        vat: vat(parameters.vat.as_deref())?,
+        vat: parameters.vat,
         night_hours: parameters.night_hours,
     };
-    let read = read_tariff(&api, &request, payload, options).await?;
+    let read = read_tariff(&api, &request, payload, foreign.options()?).await?;
     let new = NewPlanVersion {
         document: read.tariff.canonical_json().to_owned(),
         source: read.source,
@@ -171,17 +171,10 @@ fn date_parameter(name: &str, text: Option<&str>) -> Result<Option<NaiveDate>, P
         .transpose()
 }
 
-fn allow_unbilled(text: Option<&str>) -> Result<bool, Problem> {
-    Ok(choice("allow_unbilled", text, &[("true", true), ("false", false)])?.unwrap_or(false))
-}
-
-fn vat(text: Option<&str>) -> Result<Vat, Problem> {
-    Ok(choice("vat", text, &Vat::CHOICES)?.unwrap_or_default())
-}
-
+/// What a foreign tariff leaves open.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ValidateParameters {
+struct ForeignParameters {
     allow_unbilled: Option<String>,
     region: Option<String>,
     payment_method: Option<String>,
@@ -189,17 +182,23 @@ struct ValidateParameters {
     night_hours: Option<String>,
 }
 
+impl ForeignParameters {
+    fn options(self) -> Result<ForeignOptions, Problem> {
+        let yes_or_no = [("true", true), ("false", false)];
+        Ok(ForeignOptions {
+            allow_unbilled: choice("allow_unbilled", self.allow_unbilled.as_deref(), &yes_or_no)?.unwrap_or(false),
+            vat: choice("vat", self.vat.as_deref(), &Vat::CHOICES)?.unwrap_or_default(),
+            region: self.region,
+            payment_method: self.payment_method,
+            night_hours: self.night_hours,
+        })
+    }
+}
+
 /// `POST /v1/plans/validate`: what `PUT` would say, without putting.
 pub(super) async fn validate(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
-    let parameters: ValidateParameters = query(&request)?;
-    let options = ForeignOptions {
-        allow_unbilled: allow_unbilled(parameters.allow_unbilled.as_deref())?,
-        region: parameters.region,
-        payment_method: parameters.payment_method,
-        vat: vat(parameters.vat.as_deref())?,
-        night_hours: parameters.night_hours,
-    };
-    let read = read_tariff(&api, &request, payload, options).await?;
+    let parameters: ForeignParameters = query(&request)?;
+    let read = read_tariff(&api, &request, payload, parameters.options()?).await?;
     let document = RawValue::from_string(read.tariff.canonical_json().to_owned())
         .map_err(|error| Problem::internal(format!("a canonical document is no JSON: {error}")))?;
     Ok(HttpResponse::Ok().json(json!({
