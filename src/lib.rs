@@ -11,10 +11,10 @@
 //! | [`tariff`] | the plan document, checked when built; adapters of foreign tariffs | readings, bills |
 //! | [`engine`] | readings and tariffs in, line items out; exact and pure | store, http, tokio |
 //! | [`store`] | the only place with SQL: SQLite and PostgreSQL behind one trait | money |
-//! | `comparison` | the service: key, compare, supersede, history, freshness | actix, diesel |
-//! | `http` | the only place that knows actix and status codes | diesel |
-//! | `cli` | one file a subcommand | |
-//! | `config`, `app` | every setting; the parts put together | |
+//! | [`comparison`] | the service: key, compare, supersede, history, freshness | actix, diesel |
+//! | [`http`] | the only place that knows actix and status codes | diesel |
+//! | [`cli`] | one file a subcommand | |
+//! | [`config`], [`app`] | every setting; the parts put together | |
 //!
 //! Invariants: a row struct does not leave `store`; the numbers do not depend on threads, server or database;
 //! `result` bytes are written once and never re-serialised.

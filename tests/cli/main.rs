@@ -5,6 +5,7 @@ mod demo;
 mod foreign;
 mod help;
 mod migrate;
+mod readme;
 mod service;
 mod shared;
 mod support;
