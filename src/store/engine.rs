@@ -131,10 +131,7 @@ impl Stops {
     }
 
     /// Stops, or loses the answer of COMMIT. A panic here is a lost answer too: it must not end a writing thread.
-    #[cfg_attr(
-        not(feature = "failpoints"),
-        expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "only tests stop there")
-    )]
+    #[cfg_attr(not(feature = "failpoints"), expect(clippy::unused_self, reason = "only tests stop there"))]
     pub(super) fn after_commit(self) -> Result<(), DieselError> {
         let stopped = std::panic::catch_unwind(|| {
             fail::fail_point!(self.after_commit, |_| Err(DieselError::RollbackTransaction));
