@@ -21,6 +21,9 @@ pub(super) struct ForeignFlags {
     /// The local hours of the night rate of an Octopus tariff with two registers, such as 00:30-07:30
     #[arg(long, value_name = "WINDOWS")]
     night_hours: Option<String>,
+    /// The calendar whose dates are the public holidays that a CDR plan names
+    #[arg(long, value_name = "CALENDAR")]
+    holidays: Option<String>,
 }
 
 impl ForeignFlags {
@@ -32,11 +35,12 @@ impl ForeignFlags {
             payment_method: self.payment_method.clone(),
             vat: self.vat.unwrap_or_default(),
             night_hours: self.night_hours.clone(),
+            holidays: self.holidays.clone(),
         }
     }
 
     /// For sending it: query parameters of the same names.
-    pub(super) fn parameters(&self) -> [(&'static str, Option<&str>); 5] {
+    pub(super) fn parameters(&self) -> [(&'static str, Option<&str>); 6] {
         let vat = self.vat.and_then(|vat| Vat::CHOICES.into_iter().find(|(_, choice)| *choice == vat));
         [
             ("allow_unbilled", self.allow_unbilled.then_some("true")),
@@ -44,6 +48,7 @@ impl ForeignFlags {
             ("payment_method", self.payment_method.as_deref()),
             ("vat", vat.map(|(word, _)| word)),
             ("night_hours", self.night_hours.as_deref()),
+            ("holidays", self.holidays.as_deref()),
         ]
     }
 }

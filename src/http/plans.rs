@@ -71,11 +71,12 @@ struct PutParameters {
     payment_method: Option<String>,
     vat: Option<String>,
     night_hours: Option<String>,
+    holidays: Option<String>,
 }
 
 /// `PUT /v1/plans/{id}?in_force_from=&in_force_to=`: a changed body or other dates make a new version, the same ones
 /// none. `?allow_unbilled=true` takes a foreign tariff whose unbillable parts every bill then lists; `region`,
-/// `payment_method`, `vat` and `night_hours` say what else a foreign tariff leaves open.
+/// `payment_method`, `vat`, `night_hours` and `holidays` say what else a foreign tariff leaves open.
 pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
     let id: PlanId = path_id(&request, "id")?;
     let parameters: PutParameters = query(&request)?;
@@ -93,6 +94,7 @@ pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) 
         payment_method: parameters.payment_method,
         vat: parameters.vat,
         night_hours: parameters.night_hours,
+        holidays: parameters.holidays,
     };
     let read = read_tariff(&api, &request, payload, foreign.options()?).await?;
     let new = NewPlanVersion {
@@ -180,6 +182,7 @@ struct ForeignParameters {
     payment_method: Option<String>,
     vat: Option<String>,
     night_hours: Option<String>,
+    holidays: Option<String>,
 }
 
 impl ForeignParameters {
@@ -191,6 +194,7 @@ impl ForeignParameters {
             region: self.region,
             payment_method: self.payment_method,
             night_hours: self.night_hours,
+            holidays: self.holidays,
         })
     }
 }

@@ -30,6 +30,8 @@ pub struct ForeignOptions {
     /// The local hours of the night rate, which an Octopus tariff of two registers does not hold: `00:30-07:30`, several
     /// with commas between.
     pub night_hours: Option<String>,
+    /// The calendar whose dates are the public holidays that a CDR plan names but does not hold.
+    pub holidays: Option<String>,
 }
 
 impl ForeignOptions {
@@ -66,11 +68,26 @@ impl FromStr for Vat {
 /// Faults and what is not billed, of one document.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
+    /// The calendar of public holidays.
+    holidays: Option<String>,
     faults: RefCell<Vec<TariffError>>,
     not_billed: RefCell<Vec<(String, String)>>,
 }
 
 impl Findings {
+    /// None yet, with the calendar of public holidays that the options name.
+    pub(super) fn naming_holidays(options: &ForeignOptions) -> Self {
+        let findings = Self { holidays: options.holidays.clone(), ..Self::default() };
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        if let Some(name) = &findings.holidays
+            && !(name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(is_plain))
+        {
+            let message = format!("holidays {name:?} is no name of a calendar; write a-z, 0-9 and _, a letter first");
+            findings.fault("bad_name", "", message);
+        }
+        findings
+    }
+
     /// Notes a fault.
     pub(super) fn fault(&self, code: &str, pointer: &str, message: impl Into<String>) {
         self.faults.borrow_mut().push(TariffError::new(code, pointer, message));
@@ -136,6 +153,11 @@ impl<'a> Place<'a> {
 
     pub(super) fn unbilled(&self, reason: impl Into<String>) {
         self.findings.unbilled(&self.pointer, reason);
+    }
+
+    /// The calendar of public holidays.
+    pub(super) fn holidays(&self) -> Option<&str> {
+        self.findings.holidays.as_deref()
     }
 
     /// Whether no fault was noted so far, anywhere.

@@ -77,6 +77,28 @@ fn the_sample_of_a_cdr_plan() {
 }
 
 #[test]
+fn a_public_holiday_of_a_cdr_plan_is_billed_by_the_calendar_that_was_named() {
+    let plan = r#"{"timeZone": "LOCAL", "tariffPeriod": [{"startDate": "01-01", "endDate": "12-31", "timeOfUseRates": [
+        {"displayName": "Work", "rates": [{"unitPrice": "0.40"}],
+         "timeOfUse": [{"days": ["MON", "TUE", "WED", "THU", "FRI"], "startTime": "00:00", "endTime": "23:59"}]},
+        {"displayName": "Rest", "rates": [{"unitPrice": "0.20"}],
+         "timeOfUse": [{"days": ["SAT", "SUN", "PUBLIC_HOLIDAYS"], "startTime": "00:00", "endTime": "23:59"}]}]}]}"#;
+    let options = ForeignOptions { holidays: Some("au_nsw".to_owned()), ..ForeignOptions::default() };
+    let (zone, days) = (chrono_tz::Australia::Sydney, period("2026-01-01", "2026-02-01"));
+    let readings = BTreeMap::from([(Channel::import(), constant(zone, days, 500_000))]);
+    let mut question = question(Tariff::from_cdr(plan, &options).unwrap(), zone, days, readings, Options::default());
+    let holidays = ["2026-01-01", "2026-01-26"].map(|date| date.parse().unwrap());
+    question.calendars.insert("au_nsw".to_owned(), holidays.into());
+    let result = compare(&question).unwrap();
+    let lines: Vec<String> = result.plans[0].periods[0].line_items.iter().map(shown).collect();
+    // 22 weekdays, 2 of them holidays: 20 days of 24 kWh, and 11.
+    assert_eq!(
+        lines,
+        ["energy/work 480 kWh x 0.4 = 192", "energy/rest 264 kWh x 0.2 = 52.8", "gst 244.8 AUD x 0.1 = 24.48"]
+    );
+}
+
+#[test]
 fn the_sample_of_an_octopus_product() {
     let Some(samples) = shared("samples/tariffs") else { return };
     let path = samples.join("octopus_product_detail_illustrative.json");

@@ -30,7 +30,7 @@ use super::json::Json;
 /// is not told, and, unless `allow_unbilled`, what holds money and cannot be billed.
 pub(super) fn document_from_cdr(text: &str, options: &ForeignOptions) -> Result<String, TariffErrors> {
     let json = Json::parse(text)?;
-    let findings = Findings::default();
+    let findings = Findings::naming_holidays(options);
     let mut adapter = Adapter::default();
     adapter.plan(&Place::root(&json, &findings));
     if adapter.charges.is_empty() && findings.is_faultless() {
@@ -324,7 +324,11 @@ impl Adapter {
         }
         let id = self.id("demand");
         let rules = window.rules("demand", &season.and(&own_season));
-        self.schedules.insert(id.clone(), json!({"periods": rules}));
+        let mut schedule = json!({"periods": rules});
+        if window.names_holidays {
+            schedule["holidays"] = json!([place.holidays()]);
+        }
+        self.schedules.insert(id.clone(), schedule);
         let mut charge = json!({"id": id, "kind": "demand", "schedule": id, "period": "demand",
             "price": amount.to_string(), "per": per});
         if let Some(label) = label {

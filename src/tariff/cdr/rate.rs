@@ -196,6 +196,9 @@ impl EnergyCharge<'_> {
             .flat_map(|(rate, name)| rate.windows.iter().flat_map(|window| window.rules(name, &rate.season)))
             .collect();
         let mut schedule = json!({"periods": rules});
+        if tiled.has_holidays {
+            schedule["holidays"] = json!([place.holidays()]);
+        }
         if tiled.own_day {
             schedule["wrapping_window"] = "own_day".into();
         }

@@ -466,3 +466,38 @@ fn every_fault_has_its_place() {
     }
     assert_eq!(document_from_cdr("{", &ForeignOptions::default()).unwrap_err().0[0].code, "invalid_json");
 }
+
+#[test]
+fn public_holidays_are_the_dates_of_a_named_calendar() {
+    let day_off = &["SAT", "SUN", "PUBLIC_HOLIDAYS"];
+    let plan = windows(&[
+        ("Free", "0", ALL, "11:00", "13:59"),
+        ("Peak", "0.4", WEEKDAYS, "14:00", "20:59"),
+        ("Off-peak", "0.25", WEEKDAYS, "21:00", "10:59"),
+        ("Day off", "0.2", day_off, "14:00", "10:59"),
+    ]);
+    let options = |name: &str| ForeignOptions { holidays: Some(name.to_owned()), ..ForeignOptions::default() };
+    let text = document_from_cdr(&plan.to_string(), &options("au_nsw")).unwrap();
+    Tariff::from_json(&text).unwrap();
+    let schedule = serde_json::from_str::<Value>(&text).unwrap()["schedules"]["energy"].clone();
+    assert_eq!(schedule["holidays"], json!(["au_nsw"]));
+    assert_eq!(schedule["periods"][0], json!({"period": "free", "hours": ["11:00-14:00"]}), "every day, holidays too");
+    assert_eq!(schedule["periods"][3]["days"], json!(["sat", "sun", "holiday"]));
+    let place = "/tariffPeriod/0/timeOfUseRates/3/timeOfUse/0/days/2";
+    assert_eq!(faults(&plan), fault("not_billable", place), "without a calendar");
+    let code = |plan: &Value, name: &str| {
+        let error = document_from_cdr(&plan.to_string(), &options(name)).unwrap_err().0.remove(0);
+        (error.code, error.pointer)
+    };
+    assert_eq!(code(&plan, "NSW"), fault("bad_name", "").remove(0));
+    // Where holidays are named they are no weekdays: then each hour of theirs wants a price.
+    let gap = windows(&[
+        ("Week", "0.4", WEEKDAYS, "00:00", "23:59"),
+        ("End", "0.2", WEEKEND, "00:00", "23:59"),
+        ("Holiday", "0.1", &["PUBLIC_HOLIDAYS"], "00:00", "19:59"),
+    ]);
+    assert_eq!(code(&gap, "au_nsw"), fault("uncovered_time", "/tariffPeriod").remove(0));
+    let twice =
+        windows(&[("All", "0.4", ALL, "00:00", "23:59"), ("Holiday", "0.1", &["PUBLIC_HOLIDAYS"], "00:00", "19:59")]);
+    assert_eq!(code(&twice, "au_nsw").0, "overlapping_windows");
+}

@@ -11,13 +11,17 @@ const MAX_WINDOWS: usize = 2_000;
 const MAX_CELLS: usize = 100_000_000;
 
 const MINUTES_OF_DAY: usize = 1440;
-const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-const ALL_DAYS: [bool; 7] = [true; 7];
+/// What a day can be; a holiday is no weekday.
+const DAYS: [&str; 8] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun", "holiday"];
+const HOLIDAY: usize = 7;
+const ALL_DAYS: [bool; 8] = [true; 8];
 
 /// Days and the minutes `[start, end)` that begin on them; an end not after the start is on the next day.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
-    days: [bool; 7],
+    days: [bool; 8],
+    /// The plan names public holidays here, so that they are days of their own.
+    pub(super) names_holidays: bool,
     start: usize,
     end: usize,
     pub(super) pointer: String,
@@ -26,7 +30,7 @@ pub(super) struct Window {
 impl Window {
     /// The whole week.
     pub(super) fn always(pointer: &str) -> Self {
-        Self { days: ALL_DAYS, start: 0, end: MINUTES_OF_DAY, pointer: pointer.to_owned() }
+        Self { days: ALL_DAYS, names_holidays: false, start: 0, end: MINUTES_OF_DAY, pointer: pointer.to_owned() }
     }
 
     /// Reads `days`, `startTime` and `endTime`, whose minute is still inside; `None` when it never opens.
@@ -46,7 +50,7 @@ impl Window {
         end: Option<&Place<'_>>,
         pointer: &str,
     ) -> Option<Self> {
-        let days = days.map_or(Some(ALL_DAYS), days_of)?;
+        let (days, names_holidays) = days.map_or(Some((ALL_DAYS, false)), days_of)?;
         let (start, end) = match (start, end) {
             (None, None) => (0, MINUTES_OF_DAY),
             (Some(start), Some(end)) => {
@@ -60,24 +64,26 @@ impl Window {
                 return None;
             }
         };
-        Some(Self { days, start, end, pointer: pointer.to_owned() })
+        Some(Self { days, names_holidays, start, end, pointer: pointer.to_owned() })
     }
 
     fn wraps(&self) -> bool {
         self.end <= self.start
     }
 
-    /// What it opens of the week, as cells: each day cut at `cuts`. After midnight a wrapping window belongs to the day on
-    /// which it began, or with `own_day` to its own.
-    fn cells(&self, cuts: &[usize], own_day: bool) -> impl Iterator<Item = usize> {
+    /// What it opens of days, as cells: each day cut at `cuts`. After midnight a wrapping window belongs to the day on
+    /// which it began.
+    ///
+    /// * `days`: what the day before is and what the day itself is.
+    fn cells(&self, cuts: &[usize], days: &[(usize, usize)]) -> impl Iterator<Item = usize> {
         let n_cells = cuts.len() - 1;
         let cell = |minute: usize| cuts.partition_point(|cut| *cut < minute);
-        let (start, end, wraps, days) = (cell(self.start), cell(self.end), self.wraps(), self.days);
-        (0..7).filter(move |day| days[*day]).flat_map(move |day| {
-            let base = day * n_cells;
-            let after = if own_day { base } else { (day + 1) % 7 * n_cells };
-            let (first, second) = if wraps { (start..n_cells, 0..end) } else { (start..end, 0..0) };
-            first.map(move |c| base + c).chain(second.map(move |c| after + c))
+        let (start, end) = (cell(self.start), cell(self.end));
+        let (own, next) = if self.wraps() { (start..n_cells, 0..end) } else { (start..end, 0..0) };
+        days.iter().enumerate().flat_map(move |(i, (yesterday, today))| {
+            let own = if self.days[*today] { own.clone() } else { 0..0 };
+            let next = if self.days[*yesterday] { next.clone() } else { 0..0 };
+            own.chain(next).map(move |cell| i * n_cells + cell)
         })
     }
 
@@ -114,6 +120,8 @@ impl Window {
 /// How windows cover the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tiled {
+    /// Some window names public holidays.
+    pub(super) has_holidays: bool,
     /// What comes after midnight belongs to its own date.
     pub(super) own_day: bool,
     pub(super) is_gapless: bool,
@@ -128,13 +136,14 @@ pub(super) fn tile(place: &Place<'_>, rates: &[Rate], may_leave_gaps: bool) -> O
         place.fault("too_many", format!("at most {MAX_WINDOWS} windows can be checked"));
         return None;
     }
-    let faults = [false, true].map(|own_day| first_fault(rates, own_day));
+    let has_holidays = rates.iter().flat_map(|rate| &rate.windows).any(|window| window.names_holidays);
+    let faults = [false, true].map(|own_day| first_fault(rates, &neighbours(has_holidays, own_day)));
     if let Some(own_day) = faults.iter().position(Option::is_none) {
-        return Some(Tiled { own_day: own_day == 1, is_gapless: true });
+        return Some(Tiled { has_holidays, own_day: own_day == 1, is_gapless: true });
     }
     let is_gap = |fault: &Option<Fault>| matches!(fault, Some(Fault::Gap { .. }));
     if may_leave_gaps && let Some(own_day) = faults.iter().position(is_gap) {
-        return Some(Tiled { own_day: own_day == 1, is_gapless: false });
+        return Some(Tiled { has_holidays, own_day: own_day == 1, is_gapless: false });
     }
     let [fault, _] = faults;
     match fault? {
@@ -168,8 +177,23 @@ enum Fault {
     TooMuch,
 }
 
+/// What the day before and the day itself can be; with `own_day` what comes after midnight is its own date's.
+fn neighbours(has_holidays: bool, own_day: bool) -> Vec<(usize, usize)> {
+    let mut days: Vec<(usize, usize)> = (0..HOLIDAY).map(|today| ((today + 6) % 7, today)).collect();
+    if has_holidays {
+        days.extend((0..HOLIDAY).map(|today| (HOLIDAY, today)));
+        days.extend((0..=HOLIDAY).map(|yesterday| (yesterday, HOLIDAY)));
+    }
+    if own_day {
+        for (yesterday, today) in &mut days {
+            *yesterday = *today;
+        }
+    }
+    days
+}
+
 /// An overlap, else a gap.
-fn first_fault(rates: &[Rate], own_day: bool) -> Option<Fault> {
+fn first_fault(rates: &[Rate], days: &[(usize, usize)]) -> Option<Fault> {
     let windows = rates.iter().flat_map(|rate| &rate.windows);
     let mut cuts: Vec<usize> = windows.flat_map(|window| [window.start, window.end]).collect();
     cuts.extend([0, MINUTES_OF_DAY]);
@@ -182,17 +206,17 @@ fn first_fault(rates: &[Rate], own_day: bool) -> Option<Fault> {
     for (month_day, hold) in kinds_of_days(&seasons) {
         let place = |cell: usize| {
             let minute = cuts[cell % n_cells];
-            let day = format!("a {} from {}", DAYS[cell / n_cells], shown(month_day));
+            let day = format!("a {} from {}", DAYS[days[cell / n_cells].1], shown(month_day));
             (day, format!("{:02}:{:02}", minute / 60, minute % 60))
         };
-        let mut laid: Vec<Option<(usize, usize)>> = vec![None; 7 * n_cells];
+        let mut laid: Vec<Option<(usize, usize)>> = vec![None; days.len() * n_cells];
         for (r, rate) in rates.iter().enumerate().filter(|(r, _)| hold[*r]) {
             for (w, window) in rate.windows.iter().enumerate() {
                 n_looked_at += laid.len();
                 if n_looked_at > MAX_CELLS {
                     return Some(Fault::TooMuch);
                 }
-                for cell in window.cells(&cuts, own_day) {
+                for cell in window.cells(&cuts, days) {
                     match laid[cell] {
                         Some(first) if first.0 != r && !rates[first.0].ladder.costs_the_same(&rate.ladder) => {
                             let (day, minute) = place(cell);
@@ -214,17 +238,20 @@ fn first_fault(rates: &[Rate], own_day: bool) -> Option<Fault> {
     gap
 }
 
-/// `MON` … `SUN`; public holidays want a calendar that the plan does not hold.
-fn days_of(place: &Place<'_>) -> Option<[bool; 7]> {
-    let mut days = [false; 7];
+/// `MON` … `SUN`, and whether public holidays are named, which want a calendar that the plan does not hold.
+fn days_of(place: &Place<'_>) -> Option<([bool; 8], bool)> {
+    let mut days = [false; 8];
     let mut is_good = true;
     for item in place.items() {
         match item.text() {
+            Some("PUBLIC_HOLIDAYS") if item.holidays().is_some() => days[HOLIDAY] = true,
             Some("PUBLIC_HOLIDAYS") => item.unbilled(
-                "which days are public holidays is not in the plan; they are billed as the weekdays on which they fall",
+                "which days are public holidays is not in the plan: name a calendar of them in holidays, or they are \
+                 billed as the weekdays on which they fall",
             ),
             Some(text) => {
-                if let Some(day) = DAYS.iter().position(|day| day.eq_ignore_ascii_case(text)) {
+                let weekdays = &DAYS[..HOLIDAY];
+                if let Some(day) = weekdays.iter().position(|day| day.eq_ignore_ascii_case(text)) {
                     days[day] = true;
                 } else {
                     item.fault("unknown_day", format!("{text:?} is none of MON to SUN and PUBLIC_HOLIDAYS"));
@@ -234,7 +261,10 @@ fn days_of(place: &Place<'_>) -> Option<[bool; 7]> {
             None => is_good = false,
         }
     }
-    (is_good && days.contains(&true)).then_some(days)
+    let names_holidays = days[HOLIDAY];
+    // All weekdays are all days: holidays are left out where others are named only.
+    days[HOLIDAY] |= days[..HOLIDAY].iter().all(|day| *day);
+    (is_good && days.contains(&true)).then_some((days, names_holidays))
 }
 
 /// `HH:MM` and `HH:MM:SS` of a clock, `24:00` included; a clock with an offset is refused.
