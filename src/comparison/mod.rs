@@ -8,6 +8,7 @@ mod access;
 mod coalesce;
 mod compare;
 mod diff;
+mod digest;
 mod envelope;
 mod error;
 mod freshness;
