@@ -176,3 +176,62 @@ impl SharedInputs {
         ids.iter().filter(differs).map(|id| versions(id)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::{BillingPeriod, Timestamp};
+
+    fn input(kind: SharedKind, version: u32, content: Vec<u8>) -> SharedInput {
+        let (id, summary) = ("one".parse().unwrap(), "{}".to_owned());
+        SharedInput { kind, id, version, content, summary, created_at: Timestamp::from_micros(0) }
+    }
+
+    fn june() -> Ranges {
+        let june = BillingPeriod::from_year_or_month("2026-06").unwrap().unwrap();
+        let window = crate::engine::instants(chrono_tz::UTC, &june);
+        Ranges::new(&(june.start()..june.end()), &window, &[])
+    }
+
+    fn of(version: u32, dates: &str, prices: &str) -> SharedInputs {
+        let mut inputs = SharedInputs::default();
+        let calendar = Calendar::read(dates).unwrap();
+        inputs.add(&input(SharedKind::Calendar, version, calendar.encode()), &june().days).unwrap();
+        let series = shared::read_prices(&format!("start,price\n{prices}"), Some(60)).unwrap();
+        inputs.add(&input(SharedKind::PriceSeries, version, shared::encode(&series)), &june().instants).unwrap();
+        inputs
+    }
+
+    #[test]
+    fn only_what_a_question_can_use_is_held_against_each_other() {
+        let before = of(1, "2026-05-30\n2026-06-30", "2026-05-31T22:00:00Z,1.25\n2026-06-30T23:30:00Z,1\n");
+        let same = of(2, "2026-06-30\n2026-07-01", "2026-06-30T23:30:00Z,1\n2026-07-01T00:30:00Z,7\n");
+        let differences = |after: &SharedInputs| {
+            [SharedKind::Calendar, SharedKind::PriceSeries].map(|kind| SharedInputs::differences(&before, after, kind))
+        };
+        assert_eq!(differences(&same), [vec![], vec![]]);
+        let other = of(3, "2026-05-31\n2026-06-30", "2026-05-31T23:30:00Z,1\n2026-06-30T23:30:00Z,1\n");
+        let expected = vec![("one".to_owned(), Some(1), Some(3))];
+        assert_eq!(differences(&other), [expected.clone(), expected], "the day before, a price that reaches into it");
+        let gone = [SharedKind::Calendar, SharedKind::PriceSeries]
+            .map(|kind| SharedInputs::differences(&before, &SharedInputs::default(), kind));
+        assert_eq!(gone, [vec![("one".to_owned(), Some(1), None)], vec![("one".to_owned(), Some(1), None)]]);
+        assert_eq!(same.recorded.iter().map(|recorded| recorded.version).collect::<Vec<_>>(), [2, 2]);
+    }
+
+    #[test]
+    fn damaged_bytes_are_a_fault_of_ours() {
+        for kind in [SharedKind::Calendar, SharedKind::PriceSeries] {
+            let refused = SharedInputs::default().add(&input(kind, 1, b"x".to_vec()), &(0..1));
+            assert!(matches!(refused, Err(ComparisonError::Internal(_))), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_other_side_names_is_taken_from_it() {
+        let (one, none) = (of(1, "2026-06-01", "2026-06-01T00:00:00Z,1\n"), SharedInputs::default());
+        let two = of(2, "2026-06-02", "2026-06-01T00:00:00Z,2\n");
+        let combined = SharedInputs::combine(&none, &two, [&one, &two]);
+        assert_eq!((&combined.calendars, &combined.price_series), (&one.calendars, &two.price_series));
+    }
+}
