@@ -65,9 +65,10 @@ pub enum Kind {
     CustomerChanged,
     /// A newer version of a plan applies to a day of the period.
     PlanChanged,
-    /// A calendar that a plan names has other dates among those that the comparison looked at.
+    /// A calendar that a plan names has a newer version, and the first to the last date in which it differs reach into the
+    /// days that the comparison looked at.
     CalendarChanged,
-    /// A price series that a plan names has other prices at instants of the input window.
+    /// The same of a price series and the instants of the input window.
     PriceSeriesChanged,
     /// Periods of the customer's billing cycle were registered that can cut the billing months elsewhere.
     PeriodsRegistered,

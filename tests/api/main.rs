@@ -8,6 +8,7 @@ mod races;
 mod refusals;
 mod resources;
 mod shared;
+mod shared_answers;
 mod story;
 mod unsure;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::support::run;
+use super::support::{fixture, run};
 
 #[test]
 fn calendars_and_prices_are_imported_from_files() {
@@ -28,6 +28,42 @@ fn calendars_and_prices_are_imported_from_files() {
     assert_eq!((&whole["removed"], &whole["n_prices"]), (&json!(1), &json!(2)));
     let table = run(folder.path(), "import prices spot.csv --id spot --database-url sqlite://x.db").done().stdout;
     assert!(table.contains("unchanged") && table.contains("spot"), "{table}");
+}
+
+#[test]
+fn bill_takes_calendars_and_bills_as_the_service_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("holidays.txt", "2017-07-04\n2017-12-25\n");
+    write(
+        "plan.json",
+        r#"{"name": "Free holidays", "currency": "USD",
+        "schedules": {"tou": {"holidays": ["us"], "periods": [{"period": "free", "days": ["holiday"]}, {"period": "rest"}]}},
+        "charges": [{"id": "energy", "kind": "energy", "schedule": "tou", "prices": {"free": "0", "rest": "0.10"}}]}"#,
+    );
+    let usage = fixture("usage/il-home-60min-2017-dst.csv");
+    let bill = |more: &str| {
+        let arguments = format!("bill --plan plan.json --usage {usage} --time-zone America/Chicago --period 2017-07");
+        run(folder.path(), &format!("{arguments} --format json {more}"))
+    };
+    let missing = bill("");
+    assert_eq!((missing.code, &missing.json()["plans"][0]["code"]), (1, &json!("calendar_missing")));
+    let offline = bill("--calendar us=holidays.txt --calendar other=holidays.txt").done();
+    let at = |arguments: &str| run(folder.path(), &format!("{arguments} --database-url sqlite://x.db")).done();
+    at("import customer --id c-1 --time-zone America/Chicago");
+    at(&format!("import usage {usage} --customer c-1"));
+    at("import plan plan.json");
+    at("import calendar holidays.txt --id us");
+    let stored = at("compare --customer c-1 --plan plan --period 2017-07 --format json");
+    assert_eq!(offline.stdout.trim_end(), stored.result());
+    assert_eq!(stored.json()["inputs"]["calendars"], json!({"us": 1}));
+    std::fs::write(folder.path().join("holidays.txt"), "2017-07-04\n2017-07-05\n").unwrap();
+    at("import calendar holidays.txt --id us");
+    let id = stored.json()["id"].as_str().unwrap().to_owned();
+    let next = at(&format!("supersede {id} --reason calendar_changed --format json")).json();
+    let difference = at(&format!("diff {}", next["id"].as_str().unwrap())).stdout;
+    assert!(difference.contains("calendar us from version 1 to 2"), "{difference}");
+    assert_eq!(bill("--calendar us=holidays.txt --calendar us=holidays.txt").code, 2);
 }
 
 #[test]
