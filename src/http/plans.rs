@@ -210,6 +210,8 @@ pub(super) async fn validate(api: Data<Api>, request: HttpRequest, payload: Payl
         "name": read.tariff.name(),
         "currency": read.tariff.currency(),
         "attributes": read.tariff.attributes(),
+        "calendars": read.tariff.calendars(),
+        "price_series": read.tariff.price_series(),
         "look_back_months": read.tariff.look_back_months(),
         "document": document,
     })))

@@ -145,6 +145,31 @@ fn a_plan_version_and_a_customer_version_in_between_are_in_the_stored_answer() {
 }
 
 #[test]
+fn a_calendar_that_changes_in_between_is_in_the_stored_answer() {
+    on_each(|app| {
+        let plan = json!({"name": "Free holidays", "currency": "GBP",
+            "schedules": {"tou": {"holidays": ["us"], "periods": [{"period": "free", "days": ["holiday"]}, {"period": "day"}]}},
+            "charges": [{"id": "energy", "kind": "energy", "schedule": "tou", "prices": {"free": "0", "day": "0.10"}}]});
+        app.put_plan("free", &plan).expect(201);
+        app.put_calendar("us", &["2026-06-19"]).expect(201);
+        let hold = Hold::at("compare::computed");
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| app.compare(&question(&["free"])));
+            hold.wait();
+            app.put_calendar("us", &["2026-06-19", "2026-06-30"]).expect(200);
+            hold.release();
+            let body = asked.join().unwrap().expect(201).json();
+            assert_eq!(body["inputs"]["calendars"], json!({"us": 2}));
+            assert_eq!(
+                (&body["result"]["plans"][0]["total"], &body["freshness"]["state"]),
+                (&json!("67.20"), &json!("fresh"))
+            );
+        });
+        assert_eq!((app.database.count("comparisons"), app.server.service().n_computations()), (1, 2));
+    });
+}
+
+#[test]
 fn an_import_while_a_successor_is_computed_is_in_it() {
     on_each(|app| {
         let first = app.compare(&question(&["flat"])).expect(201).id();
