@@ -3,6 +3,7 @@
 //! A unit is a closure over one connection. It may be run more than once (a broken connection, a group that was
 //! rolled back), so it changes nothing but the database.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,6 +99,12 @@ pub(super) fn is_passing(error: &DieselError) -> bool {
             _
         ) | DieselError::BrokenTransactionManager
     )
+}
+
+/// What a caught panic of a unit said, for the log.
+pub(super) fn panic_text(cause: &(dyn Any + Send)) -> String {
+    let text = cause.downcast_ref::<&str>().copied().or_else(|| cause.downcast_ref::<String>().map(String::as_str));
+    format!("a unit of work panicked: {}", text.unwrap_or("no text"))
 }
 
 /// Names of the stops around the commit of a unit; tests hold, fail or kill there.

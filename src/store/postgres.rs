@@ -3,7 +3,6 @@
 //! A pooled connection is not tested when it is taken. One that fails is dropped, with all that were opened before
 //! it failed, and the unit is run again: before COMMIT was sent nothing has happened.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +12,7 @@ use diesel::pg::PgConnection;
 use diesel::r2d2::{ManageConnection, Pool, PooledConnection};
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
-use super::engine::{Engine, Stops, UnitError};
+use super::engine::{Engine, Stops, UnitError, panic_text};
 use super::open::{StoreOptions, pending};
 use super::queries::Queries;
 use super::{StoreError, retry};
@@ -262,11 +261,6 @@ impl PostgresEngine {
             }
         }
     }
-}
-
-fn panic_text(cause: &(dyn Any + Send)) -> String {
-    let text = cause.downcast_ref::<&str>().copied().or_else(|| cause.downcast_ref::<String>().map(String::as_str));
-    format!("a unit of work panicked: {}", text.unwrap_or("no text"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! panic, a full disk, which may roll back more than the savepoint) rolls back the group, and each job is run again
 //! alone on a new connection. The thread itself never ends before its last job.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -16,7 +15,7 @@ use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::result::Error as DieselError;
 use diesel::sqlite::SqliteConnection;
 
-use crate::store::engine::{Stops, UnitError};
+use crate::store::engine::{Stops, UnitError, panic_text};
 use crate::store::{StoreError, StoreOptions, retry};
 
 /// A group holds at most so many jobs, so that the first of them does not wait long.
@@ -290,11 +289,6 @@ fn run(job: &mut Job, connection: &mut SqliteConnection) -> Result<Result<(), Un
         job.stops.before_commit()
     }));
     caught.map_err(|cause| Panicked(panic_text(&*cause)))
-}
-
-fn panic_text(cause: &(dyn Any + Send)) -> String {
-    let text = cause.downcast_ref::<&str>().copied().or_else(|| cause.downcast_ref::<String>().map(String::as_str));
-    format!("a unit of work panicked: {}", text.unwrap_or("no text"))
 }
 
 /// IMMEDIATE: the write lock is taken now, so that no statement of the group can meet a lock later.
