@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use chrono::{Datelike, NaiveDate};
 
+use super::condition::WouldBe;
 use super::fill::{self, Rules};
 use super::ladder::{Ladder, Slice};
 use super::measure::{Biller, Document, Span, Stop};
@@ -24,6 +25,15 @@ pub(super) struct Line {
     pub(super) rate: Option<Exact>,
     exact: Exact,
     pub(super) money: Money,
+}
+
+/// Which parts of a charge with a condition are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Applied {
+    /// Those on which the condition holds, or all without one.
+    Yes,
+    /// Those on which it does not.
+    No,
 }
 
 /// What one charge comes to in one billing month under one document.
@@ -50,6 +60,8 @@ pub(super) struct MonthBill {
     pub(super) rounding: Money,
     pub(super) total: Money,
     pub(super) missing_history: Vec<NaiveDate>,
+    /// What is not on it because a condition does not hold.
+    pub(super) not_applied: Vec<WouldBe>,
 }
 
 impl<'a> Biller<'a> {
@@ -78,7 +90,9 @@ impl<'a> Biller<'a> {
             rounding = rounded.minus(total).ok_or(Stop::TooLarge)?;
             total = rounded;
         }
-        Ok(MonthBill { lines, rounding, total, missing_history: self.missing_history.into_iter().collect() })
+        let not_applied = self.not_applied(month);
+        let missing_history = self.missing_history.into_iter().collect();
+        Ok(MonthBill { lines, rounding, total, missing_history, not_applied })
     }
 
     /// Puts a line on the bill, or adds it to the one of the same charge, period, step and price of an earlier version.
@@ -116,12 +130,14 @@ impl<'a> Biller<'a> {
         }
         let charge: &'a Charge = &self.documents[document].plan.charges[index];
         let place = format!("/charges/{index}");
-        let bill = Rc::new(self.charge_anew(charge, self.span_of(document, month)).map_err(|stop| stop.at(&place))?);
+        let span = self.span_of(document, month);
+        let bill = Rc::new(self.charge_anew(charge, span, Applied::Yes).map_err(|stop| stop.at(&place))?);
         self.charge_bills.insert((document, month, index), Rc::clone(&bill));
         Ok(bill)
     }
 
-    fn charge_anew(&mut self, charge: &'a Charge, span: Span) -> Result<ChargeBill, Stop> {
+    /// The same of the parts of the month that are wanted, not remembered.
+    pub(super) fn charge_anew(&mut self, charge: &'a Charge, span: Span, wanted: Applied) -> Result<ChargeBill, Stop> {
         let mut lines: Vec<Line> = Vec::new();
         let mut sums: Vec<(Range<usize>, Exact)> = Vec::new();
         let parts = self.parts_of(charge, span);
@@ -130,6 +146,10 @@ impl<'a> Biller<'a> {
             let first_day = self.ground.frame.first_date(part.first);
             let is_on = charge.from.is_none_or(|from| from <= first_day) && charge.to.is_none_or(|to| first_day < to);
             if !is_on {
+                continue;
+            }
+            let holds = charge.condition.as_ref().map_or(Ok(true), |condition| self.holds(condition, part))?;
+            if holds != (wanted == Applied::Yes) {
                 continue;
             }
             let new = self.lines(charge, part)?;

@@ -19,7 +19,7 @@ use crate::tariff::model::{
 use crate::tariff::number::{Decimal, Exact};
 use crate::tariff::{DatedValues, MissingHistory, dated};
 use crate::usage::Channel;
-use crate::words::AttributeValue;
+use crate::words::{AttributeValue, DatedValue};
 
 /// Why a plan has no bill.
 #[derive(Debug, Clone)]
@@ -213,7 +213,7 @@ impl<'a> Biller<'a> {
     }
 
     /// The date whose dated values hold.
-    fn value_date(&self, span: Span) -> NaiveDate {
+    pub(super) fn value_date(&self, span: Span) -> NaiveDate {
         let frame = &self.ground.frame;
         let month = &frame.months[span.month].period;
         match self.documents[span.document].conventions.dated_values {
@@ -239,6 +239,7 @@ impl<'a> Biller<'a> {
                 Err(Stop::fault("attribute_not_a_number", message))
             }
             Some(AttributeValue::Number(decimal)) => number(&decimal.to_string()),
+            Some(AttributeValue::Word(word)) => number(word.as_str()),
             Some(AttributeValue::ByDate { by_date }) => {
                 let date = self.value_date(span);
                 let in_force = by_date
@@ -246,11 +247,13 @@ impl<'a> Biller<'a> {
                     .filter_map(|(from, value)| dated(from).map(|from| (from, value)))
                     .filter(|(from, _)| *from <= date)
                     .max_by_key(|(from, _)| *from);
-                if let Some((_, value)) = in_force {
-                    number(value)
-                } else {
-                    let message = format!("the customer's attribute {name:?} has no value on {date}");
-                    Err(Stop::fault("attribute_missing", message))
+                match in_force {
+                    Some((_, DatedValue::Text(value))) => number(value),
+                    Some((_, DatedValue::Flag(flag))) => number(&flag.to_string()),
+                    None => {
+                        let message = format!("the customer's attribute {name:?} has no value on {date}");
+                        Err(Stop::fault("attribute_missing", message))
+                    }
                 }
             }
         }

@@ -9,6 +9,7 @@ mod aggregate;
 mod bill;
 mod calendar;
 mod compare;
+mod condition;
 mod count;
 mod coverage;
 mod demand;

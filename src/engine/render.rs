@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bill::{BilledLine, MonthBill};
-use super::result::{ComparisonResult, LineItem, NotBilled, PeriodBill, PlanBill, UsageSummary};
+use super::condition::WouldBe;
+use super::result::{ComparisonResult, LineItem, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary};
 use super::{EngineError, PlanToBill, Question};
 use crate::tariff::model::{Kind, Plan};
 use crate::tariff::number::{Exact, Money, RoundingMode};
@@ -35,6 +36,7 @@ pub(super) fn plan(
     let mut total = Money::ZERO;
     let mut tax = Money::ZERO;
     let mut by_kind: BTreeMap<String, Money> = BTreeMap::new();
+    let mut not_applied: Vec<(NotApplied, Option<Money>)> = Vec::new();
     let mut missing_history = false;
     let mut periods = Vec::with_capacity(months.len());
     for (period, month) in months {
@@ -56,6 +58,9 @@ pub(super) fn plan(
             add(Kind::Rounding.as_str(), month.rounding)?;
             line_items.push(rounding_line(documents, month.rounding, last));
         }
+        for would_be in &month.not_applied {
+            add_not_applied(&mut not_applied, documents, would_be)?;
+        }
         total = total.plus(month.total).ok_or(EngineError::TooLarge)?;
         missing_history |= !month.missing_history.is_empty();
         periods.push(PeriodBill {
@@ -68,6 +73,9 @@ pub(super) fn plan(
     }
     let not_billed: BTreeSet<&(String, String)> =
         documents.iter().flat_map(|document| &document.plan.not_billed).collect();
+    let not_applied = not_applied
+        .into_iter()
+        .map(|(charge, amount)| NotApplied { amount: amount.map(|amount| amount.text(0)), ..charge });
     let mut flags = Vec::new();
     flags.extend(split_evenly.then(|| "intervals_split_evenly".to_owned()));
     flags.extend(missing_history.then(|| "missing_history".to_owned()));
@@ -82,7 +90,7 @@ pub(super) fn plan(
         average_price_per_kwh: average_price(total, &usage.import_kwh)?,
         subtotals: by_kind.into_iter().map(|(kind, money)| (kind, money.text(0))).collect(),
         flags,
-        not_applied: Vec::new(),
+        not_applied: not_applied.collect(),
         not_billed: not_billed
             .into_iter()
             .map(|(field, reason)| NotBilled { field: field.clone(), reason: reason.clone() })
@@ -90,6 +98,27 @@ pub(super) fn plan(
         periods,
     };
     Ok(Billed { bill, total })
+}
+
+/// Adds what a charge would have been in a month to what it would have been in others.
+fn add_not_applied(
+    known: &mut Vec<(NotApplied, Option<Money>)>,
+    documents: &[Edition<'_>],
+    would_be: &WouldBe,
+) -> Result<(), EngineError> {
+    let charge = &documents[would_be.document].plan.charges[would_be.charge];
+    let condition = charge.condition.as_ref().map(ToString::to_string).unwrap_or_default();
+    let sum = known.iter_mut().find(|(other, _)| other.charge_id == charge.id && other.condition == condition);
+    if let Some((_, sum)) = sum {
+        *sum = match (*sum, would_be.amount) {
+            (Some(sum), Some(amount)) => Some(sum.plus(amount).ok_or(EngineError::TooLarge)?),
+            _ => None,
+        };
+    } else {
+        let (charge_id, label) = (charge.id.clone(), charge.label.clone());
+        known.push((NotApplied { charge_id, label, condition, amount: None }, would_be.amount));
+    }
+    Ok(())
 }
 
 fn line_item(documents: &[Edition<'_>], billed: &BilledLine) -> Result<LineItem, EngineError> {

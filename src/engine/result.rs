@@ -88,10 +88,13 @@ pub struct PlanBill {
 pub struct NotApplied {
     /// The charge.
     pub charge_id: String,
-    /// The attribute it asks for.
+    /// For people.
+    pub label: String,
+    /// What must be so, in words: `direct_debit is true`.
     pub condition: String,
-    /// What it would have been.
-    pub amount: String,
+    /// What it would have been beside what is on the bill, over all billing months; `None` where it has no amount on
+    /// these readings.
+    pub amount: Option<String>,
 }
 
 /// A part of a foreign tariff that is not on the bill.

@@ -365,3 +365,85 @@ fn a_calendar_that_nobody_imported_is_named() {
     });
     assert_eq!(lines(&bill.unwrap().plans[0]), ["a/feast 24 kWh x 0 = 0", "a/rest 720 kWh x 1 = 720"]);
 }
+
+/// Two charges: energy, and a discount on it under a condition.
+fn conditional(condition: &str, rest: &str) -> String {
+    format!(
+        r#"{{"name": "n", "currency": "GBP", "charges": [{{"id": "energy", "kind": "energy", "price": "1"}},
+          {{"id": "a", "kind": "discount", "on": ["energy"], "percent": "10", "condition": {condition}}}]{rest}}}"#
+    )
+}
+
+#[test]
+fn an_attribute_of_another_kind_is_a_fault_and_an_absent_one_holds_nothing() {
+    let bill = |condition: &str, value: &str| {
+        let value: AttributeValue = serde_json::from_str(value).unwrap();
+        asked(&conditional(condition, ""), |question| {
+            question.attributes.insert("x".into(), value);
+        })
+    };
+    let (flag, word, number) =
+        (r#"{"attribute": "x"}"#, r#"{"attribute": "x", "is": "y"}"#, r#"{"attribute": "x", "at_most": "2.5"}"#);
+    for (condition, value, code) in [
+        (flag, r#""yes""#, "attribute_not_a_flag"),
+        (flag, r#""1""#, "attribute_not_a_flag"),
+        (word, "true", "attribute_not_a_word"),
+        (word, r#""1""#, "attribute_not_a_word"),
+        (number, "true", "attribute_not_a_number"),
+        (number, r#""y""#, "attribute_not_a_number"),
+        (number, r#"{"by_date": {"2026-01": "y"}}"#, "attribute_not_a_number"),
+    ] {
+        assert!(fault(bill(condition, value), code, "/charges/1").contains("\"x\""));
+    }
+    for (condition, value, total) in [
+        (flag, "true", "669.60"),
+        (flag, "false", "744.00"),
+        (flag, r#"{"by_date": {"2026-02": true}}"#, "744.00"),
+        (word, r#""y""#, "669.60"),
+        (word, r#""Y""#, "744.00"),
+        (word, r#"{"by_date": {"2026-01": "y"}}"#, "669.60"),
+        (number, r#""2.50""#, "669.60"),
+        (number, r#""2.51""#, "744.00"),
+    ] {
+        let plan = bill(condition, value).unwrap().plans.remove(0);
+        assert_eq!(plan.total, total, "{condition} {value}");
+        let listed: Vec<_> = plan.not_applied.iter().map(|charge| charge.amount.as_deref()).collect();
+        assert_eq!(listed, if total == "744.00" { vec![Some("-74.4")] } else { vec![] }, "{condition} {value}");
+    }
+    let absent = asked(&conditional(flag, ""), |_| {}).unwrap().plans.remove(0);
+    assert_eq!((absent.total.as_str(), absent.complete, absent.not_applied.len()), ("744.00", true, 1));
+}
+
+#[test]
+fn a_dated_condition_follows_the_convention_for_dated_values() {
+    let bill = |dated_values: &str| {
+        let rest = format!(r#", "conventions": {{"dated_values": "{dated_values}"}}"#);
+        let asked = asked(&conditional(r#"{"attribute": "x"}"#, &rest), |question| {
+            let value = r#"{"by_date": {"2026-01": false, "2026-01-22": true}}"#;
+            question.attributes.insert("x".into(), serde_json::from_str(value).unwrap());
+        });
+        asked.unwrap().plans.remove(0).total
+    };
+    // 10 of 31 days: 240 of 744 kWh.
+    assert_eq!([bill("split"), bill("at_start"), bill("at_end")], ["720.00", "744.00", "669.60"]);
+}
+
+#[test]
+fn what_is_not_applied_changes_nothing_else() {
+    // The charge that does not hold looks back on months that no readings cover, and lies above its last step.
+    let plan = |condition: &str| {
+        format!(
+            r#"{{"name": "n", "currency": "GBP", "charges": [
+              {{"id": "a", "kind": "demand", "price": "1", "ratchet": {{"percent": "80", "last": 11}}{condition}}},
+              {{"id": "b", "kind": "energy", "steps": [{{"to": "1", "price": "1"}}]{condition}}},
+              {{"id": "c", "kind": "subtotal", "on_bill": false, "measure": {{"amount": ["a"]}}, "price": "1"{condition}}},
+              {{"id": "d", "kind": "fixed", "price": "2"}}, {{"id": "e", "kind": "tax", "percent": "10"}}]}}"#
+        )
+    };
+    let bill = asked(&plan(r#", "condition": {"attribute": "x"}"#), |_| {}).unwrap().plans.remove(0);
+    assert_eq!((bill.total.as_str(), bill.flags.len()), ("2.20", 0));
+    assert_eq!(bill.periods[0].missing_history.len(), 0);
+    let listed: Vec<_> = bill.not_applied.iter().map(|c| (c.charge_id.as_str(), c.amount.as_deref())).collect();
+    assert_eq!(listed, [("a", Some("1")), ("b", None)]);
+    fault(asked(&plan(""), |_| {}), "above_last_step", "/charges/1");
+}

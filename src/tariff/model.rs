@@ -2,6 +2,7 @@
 //! filled in and every name replaced by an index.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
@@ -245,6 +246,8 @@ pub(crate) struct Charge {
     pub(crate) from: Option<NaiveDate>,
     pub(crate) to: Option<NaiveDate>,
     pub(crate) on_bill: bool,
+    /// Without it the charge always holds.
+    pub(crate) condition: Option<Condition>,
     /// Prices and amounts count with the other sign: a credit, a discount's percent.
     pub(crate) negated: bool,
     /// The dates on which it, or a charge that refers to it, begins or ends: they cut its billing months.
@@ -261,6 +264,44 @@ pub(crate) struct Charge {
     pub(crate) extensive: bool,
     /// Whether what its bounds are held against does.
     pub(crate) extensive_bounds: bool,
+}
+
+/// What must be so with an attribute of the customer for a charge to be on the bill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Condition {
+    pub(crate) attribute: String,
+    pub(crate) test: Test,
+}
+
+/// What the attribute must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Test {
+    Flag(bool),
+    Word(String),
+    /// Both bounds belong to it; at least one is there.
+    Number {
+        at_least: Option<Decimal>,
+        at_most: Option<Decimal>,
+    },
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is ", self.attribute)?;
+        match &self.test {
+            Test::Flag(flag) => write!(f, "{flag}"),
+            Test::Word(word) => f.write_str(word),
+            Test::Number { at_least, at_most } => {
+                if let Some(bound) = at_least {
+                    write!(f, "at least {bound}")?;
+                }
+                if at_least.is_some() && at_most.is_some() {
+                    f.write_str(" and ")?;
+                }
+                at_most.map_or(Ok(()), |bound| write!(f, "at most {bound}"))
+            }
+        }
+    }
 }
 
 /// A ladder and what runs through it.

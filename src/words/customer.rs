@@ -41,7 +41,7 @@ pub struct MeterPoint {
     pub channel: crate::usage::Channel,
 }
 
-/// A number, a yes or no, or numbers by the date from which they hold.
+/// A number, a yes or no, a word, or any of these by the date from which it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AttributeValue {
@@ -49,9 +49,50 @@ pub enum AttributeValue {
     Flag(bool),
     /// A decimal as text: `"10"`.
     Number(#[serde(with = "rust_decimal::serde::str")] Decimal),
+    /// One of several: `"monthly_invoice"`.
+    Word(AttributeWord),
     /// `{"by_date": {"2026-01": "10", "2026-07-01": "12"}}`: the value in force from that month or date on.
     ByDate {
         /// Values by `YYYY-MM` or `YYYY-MM-DD`.
-        by_date: BTreeMap<String, String>,
+        by_date: BTreeMap<String, DatedValue>,
     },
+}
+
+/// A value of an attribute from one date on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum DatedValue {
+    /// `true` or `false`.
+    Flag(bool),
+    /// A decimal or a word.
+    Text(String),
+}
+
+/// A word: letters, digits, `_`, `-` and `.`, a letter first, at most 64 characters. No number reads like one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AttributeWord(String);
+
+impl AttributeWord {
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for AttributeWord {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+        let is_word =
+            text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.bytes().all(plain);
+        if is_word { Ok(Self(text)) } else { Err("a word has letters, digits, _, - and ., a letter first") }
+    }
+}
+
+impl From<AttributeWord> for String {
+    fn from(word: AttributeWord) -> Self {
+        word.0
+    }
 }

@@ -8,7 +8,7 @@ mod ids;
 mod period;
 mod timestamp;
 
-pub use customer::{AttributeValue, CustomerDocument, MeterPoint};
+pub use customer::{AttributeValue, AttributeWord, CustomerDocument, DatedValue, MeterPoint};
 pub use ids::{ComparisonId, CustomerId, IdError, InputName, PeriodId, PlanId, PlanReference, TenantId};
 pub use period::{BillingPeriod, MAX_PERIOD_DAYS, PeriodError, RegisteredPeriod};
 pub use timestamp::Timestamp;

@@ -1,6 +1,7 @@
 //! The API as its clients see it, on SQLite and PostgreSQL: what is asked once, asked again, asked by many at once; what
 //! is refused and how.
 
+mod conditions;
 mod foreign;
 mod helpers;
 mod processes;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chrono::{Datelike, NaiveDate, Timelike};
-use samebill::engine::{LineItem, VersionInForce, compare, instants};
+use samebill::engine::{LineItem, NotApplied, VersionInForce, compare, instants};
 use samebill::tariff::{ForeignOptions, Tariff};
 use samebill::usage::{Channel, Quality, Reading, Series};
 use samebill::words::{AttributeValue, BillingPeriod};
@@ -38,6 +38,9 @@ struct Case {
     lines: Vec<String>,
     /// Of each billing month.
     totals: Vec<String>,
+    /// `charge amount, condition`, of the whole period.
+    #[serde(default)]
+    not_applied: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -127,8 +130,9 @@ fn check(case: &Case) -> Result<(), String> {
     let bill = &result.plans[0];
     let lines: Vec<String> = bill.periods.iter().flat_map(|month| &month.line_items).map(shown).collect();
     let totals: Vec<&str> = bill.periods.iter().map(|month| month.total.as_str()).collect();
-    if lines != case.lines || totals != case.totals {
-        return Err(format!("lines\n    {}\n  totals {totals:?}", lines.join("\n    ")));
+    let not_applied: Vec<String> = bill.not_applied.iter().map(not_applied).collect();
+    if lines != case.lines || totals != case.totals || not_applied != case.not_applied {
+        return Err(format!("lines\n    {}\n  totals {totals:?}\n  not applied {not_applied:?}", lines.join("\n    ")));
     }
     Ok(())
 }
@@ -139,6 +143,11 @@ pub(crate) fn shown(line: &LineItem) -> String {
     let tier = line.tier.map_or(String::new(), |tier| format!("#{tier}"));
     let rate = line.rate.as_ref().map_or(String::new(), |rate| format!(" x {rate}"));
     format!("{}{period}{tier} {} {}{rate} = {}", line.charge_id, line.quantity, line.unit, line.amount)
+}
+
+/// What is not applied as a case writes it.
+fn not_applied(charge: &NotApplied) -> String {
+    format!("{} {}, {}", charge.charge_id, charge.amount.as_deref().unwrap_or("?"), charge.condition)
 }
 
 fn series(case: &Case, readings: &Readings) -> Series {

@@ -154,12 +154,8 @@ fn remarks(plan: &PlanBill) -> Vec<String> {
         remarks.push(format!("not billed: {} ({})", part.field, part.reason));
     }
     for charge in &plan.not_applied {
-        remarks.push(format!(
-            "not applied: {} of {}, for want of {}",
-            charge.charge_id,
-            money(&charge.amount),
-            charge.condition
-        ));
+        let amount = charge.amount.as_deref().map_or_else(|| "no amount".to_owned(), |amount| rounded(amount, 6));
+        remarks.push(format!("not applied: {}, {amount}, which is billed where {}", charge.label, charge.condition));
     }
     for flag in &plan.flags {
         remarks.push(format!("note: {}", flag.replace('_', " ")));

@@ -72,9 +72,7 @@ impl<'a> Reader<'a> {
         if let Some(group) = object.take("group").and_then(|n| n.text(&mut self.faults)) {
             check_name(group, &object.place("group"), &mut self.faults);
         }
-        if let Some(n) = object.take("condition") {
-            self.faults.add("not_supported_yet", &n.pointer, "conditions cannot be billed yet");
-        }
+        let condition = object.take("condition").and_then(|n| self.condition(&n));
         // Without a kind nothing more can be said of the members.
         let kind = kind?;
         let from = object.take("from").and_then(|n| n.date(&mut self.faults));
@@ -142,6 +140,7 @@ impl<'a> Reader<'a> {
             from,
             to,
             on_bill,
+            condition,
             negated: kind == Kind::ExportCredit,
             term_cuts: BTreeSet::new(),
             value_cuts: BTreeSet::new(),

@@ -3,6 +3,7 @@
 //! Source of the grammar: PLAN-MODEL sections 2 and 4.
 
 mod charge;
+mod condition;
 mod ladder;
 mod measure;
 mod schedule;

@@ -283,10 +283,6 @@ fn kinds_take_their_own_members_only() {
         &[("bad_date", "/charges/0/to")],
     );
     refused(&charge("fixed", r#""price": "1", "from": "1 May""#), &[("bad_date", "/charges/0/from")]);
-    refused(
-        &charge("fixed", r#""price": "1", "condition": {"attribute": "direct_debit"}"#),
-        &[("not_supported_yet", "/charges/0/condition")],
-    );
     let tariff = accepted(&charge("fixed", r#""price": "1", "capacity": "contract_kw""#));
     assert!(tariff.attributes().contains("contract_kw"));
     let tariff =
@@ -295,6 +291,38 @@ fn kinds_take_their_own_members_only() {
     let tariff =
         accepted(&charge("energy", r#""resets": "year", "steps": [{"to": "5", "price": "1"}, {"price": "2"}]"#));
     assert_eq!(tariff.look_back_months(), 12);
+}
+
+#[test]
+fn conditions() {
+    let charge = |condition: &str| {
+        with("", &format!(r#"{{"id": "a", "kind": "fixed", "price": "1", "condition": {condition}}}"#))
+    };
+    for (condition, words) in [
+        (r#"{"attribute": "direct_debit"}"#, "direct_debit is true"),
+        (r#"{"attribute": "direct_debit", "is": false}"#, "direct_debit is false"),
+        (r#"{"attribute": "method", "is": "Direct-Debit"}"#, "method is Direct-Debit"),
+        (r#"{"attribute": "kw", "at_least": "10"}"#, "kw is at least 10"),
+        (r#"{"attribute": "kw", "at_most": "9.50"}"#, "kw is at most 9.5"),
+        (r#"{"attribute": "kw", "at_least": "10", "at_most": "10"}"#, "kw is at least 10 and at most 10"),
+    ] {
+        let tariff = accepted(&charge(condition));
+        assert_eq!(tariff.plan().charges[0].condition.as_ref().unwrap().to_string(), words);
+        assert_eq!(tariff.attributes().len(), 1, "{condition}");
+    }
+    for (condition, code, place) in [
+        ("true", "wrong_type", ""),
+        ("{}", "missing_field", "/attribute"),
+        (r#"{"attribute": "Direct debit"}"#, "bad_name", "/attribute"),
+        (r#"{"attribute": "a", "is": "10"}"#, "wrong_type", "/is"),
+        (r#"{"attribute": "a", "is": null}"#, "wrong_type", "/is"),
+        (r#"{"attribute": "a", "is": "x", "at_least": "1"}"#, "conflicting_fields", "/is"),
+        (r#"{"attribute": "a", "at_least": 1}"#, "not_a_text", "/at_least"),
+        (r#"{"attribute": "a", "at_least": "2", "at_most": "1"}"#, "out_of_range", ""),
+        (r#"{"attribute": "a", "below": "1"}"#, "unknown_field", "/below"),
+    ] {
+        refused(&charge(condition), &[(code, &format!("/charges/0/condition{place}"))]);
+    }
 }
 
 #[test]

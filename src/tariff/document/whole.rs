@@ -106,6 +106,10 @@ impl Reader<'_> {
                 plan.look_back_months = plan.look_back_months.max(12);
                 charge.cut_by_year = true;
             }
+            if let Some(condition) = &charge.condition {
+                charge.cut_attributes.insert(condition.attribute.clone());
+                plan.attributes.insert(condition.attribute.clone());
+            }
             charge.term_cuts.extend([charge.from, charge.to].into_iter().flatten());
         }
         // Maxima come with the sums.

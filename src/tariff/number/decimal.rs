@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::MONEY_DECIMALS;
+use super::{Exact, MONEY_DECIMALS};
 
 /// A decimal as written: `digits / 10^scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,6 +72,11 @@ impl Decimal {
     /// Whether it is less than zero.
     pub(crate) fn is_negative(self) -> bool {
         self.digits < 0
+    }
+
+    /// Whether it is greater than another one.
+    pub(crate) fn is_above(self, other: Self) -> bool {
+        Exact::from(self) > Exact::from(other)
     }
 
     /// The value with the other sign.
