@@ -12,13 +12,20 @@ use super::window::Window;
 /// Fees that everyone on the plan pays, whatever happens.
 const REGULAR_FEES: [&str; 2] = ["MEMBERSHIP", "CONTRIBUTION"];
 
+/// Categories of a conditional discount, and the attribute of the customer that says whether the condition is kept.
+const CONDITIONS: [(&str, &str); 2] = [("PAY_ON_TIME", "pay_on_time"), ("DIRECT_DEBIT", "direct_debit")];
+
 impl Adapter {
-    /// Discounts that are guaranteed and a share of the use or of the bill. `feeds_in`: the plan pays for energy fed in.
+    /// Discounts that are a share of the use or of the bill: guaranteed, or on a condition that the plan names, which is
+    /// an attribute of the customer then. `feeds_in`: the plan pays for energy fed in.
     pub(super) fn discounts(&mut self, discounts: &[Place<'_>], feeds_in: bool) {
         for place in discounts {
             let Some(discount) = place.members() else { continue };
             let label = discount.text("displayName").unwrap_or_default();
             let is_guaranteed = discount.text("type") == Some("GUARANTEED");
+            let is_conditional = discount.text("type") == Some("CONDITIONAL");
+            let category = discount.text("category");
+            let attribute = CONDITIONS.iter().find(|(name, _)| is_conditional && Some(*name) == category);
             let method = discount.text("methodUType").unwrap_or_default();
             let end = discount.take("endDate");
             let share = |name: &'static str| {
@@ -28,7 +35,7 @@ impl Adapter {
                 rate.decimal().map(|share| (rate, share))
             };
             let shares = [share("percentOfUse"), share("percentOfBill")];
-            discount.finish(&["category", "fixedAmount", "percentOverThreshold"], &["description"]);
+            discount.finish(&["fixedAmount", "percentOverThreshold"], &["description"]);
             let of_use = shares[0].is_some();
             let Some((rate, share)) = shares.into_iter().flatten().next() else {
                 place.unbilled("how often a fixed amount, or over what a threshold, is counted is not told");
@@ -38,8 +45,8 @@ impl Adapter {
                 rate.fault("out_of_range", "a rate is a share: 0.05 is 5 %");
                 continue;
             };
-            if !is_guaranteed {
-                place.unbilled("whether the customer keeps the condition of this discount is not known");
+            if !is_guaranteed && attribute.is_none() {
+                place.unbilled("the condition of this discount is not told");
             } else if end.is_some() {
                 place.unbilled("whether it ends for those who have it or is only not offered any more is not told");
             } else if !of_use && feeds_in {
@@ -50,7 +57,11 @@ impl Adapter {
                 let on = if of_use { self.usage.clone() } else { self.without_gst.clone() };
                 let id = self.id("discount");
                 let percent = percent.normalize().to_string();
-                let charge = json!({"id": id, "kind": "discount", "label": cut(label), "percent": percent, "on": on});
+                let mut charge =
+                    json!({"id": id, "kind": "discount", "label": cut(label), "percent": percent, "on": on});
+                if let Some((_, attribute)) = attribute {
+                    charge["condition"] = json!({"attribute": attribute});
+                }
                 self.charges.push(charge);
                 self.without_gst.push(id);
             }

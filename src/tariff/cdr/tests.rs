@@ -313,7 +313,7 @@ fn energy_fed_in_is_credited_without_gst() {
 }
 
 #[test]
-fn a_guaranteed_discount_lowers_what_gst_is_on() {
+fn a_discount_lowers_what_gst_is_on_and_names_its_condition() {
     let discount = |over: Value| {
         let mut discount = json!({"displayName": "Always", "type": "GUARANTEED", "methodUType": "percentOfUse",
             "percentOfUse": {"rate": "0.05"}});
@@ -335,12 +335,19 @@ fn a_guaranteed_discount_lowers_what_gst_is_on() {
     merge(&mut with_feed_in, json!({"solarFeedInTariff": [{"singleTariff": {"amount": "0.07"}}]}));
     assert_eq!(faults(&contract(with_feed_in)), fault("not_billable", "/discounts/0"));
     for unknown in [
-        json!({"type": "CONDITIONAL", "category": "PAY_ON_TIME"}),
+        json!({"type": "CONDITIONAL", "category": "OTHER"}),
+        json!({"type": "CONDITIONAL"}),
+        json!({"type": "OTHER", "category": "PAY_ON_TIME"}),
         json!({"endDate": "2027-01-01"}),
         json!({"percentOfUse": null, "methodUType": "fixedAmount", "fixedAmount": {"amount": "50"}}),
         json!({"methodUType": "percentOverThreshold"}),
     ] {
         assert_eq!(faults(&contract(discount(unknown))), fault("not_billable", "/discounts/0"));
+    }
+    for (category, attribute) in [("PAY_ON_TIME", "pay_on_time"), ("DIRECT_DEBIT", "direct_debit")] {
+        let conditional = convert(&contract(discount(json!({"type": "CONDITIONAL", "category": category}))));
+        assert_eq!(conditional["charges"][2]["condition"], json!({"attribute": attribute}));
+        assert_eq!(conditional["charges"][3]["on"], json!(["supply", "energy", "discount"]));
     }
     let percent = discount(json!({"percentOfUse": {"rate": "5"}}));
     assert_eq!(faults(&contract(percent)), fault("out_of_range", "/discounts/0/percentOfUse/rate"));
