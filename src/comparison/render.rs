@@ -180,6 +180,7 @@ mod tests {
                         quantity: "1".to_owned(),
                         unit: "kWh".to_owned(),
                         rate: Some("0.10".to_owned()),
+                        price_series: None,
                         amount: "0.10".to_owned(),
                     }],
                 }],

@@ -102,6 +102,9 @@ impl<'a> Biller<'a> {
             let split = charge(line).split?;
             Some(self.documents[line.document].plan.schedules[split].periods[line.line.period?].as_str())
         };
+        let series = |line: &BilledLine| {
+            self.documents[line.document].plan.series_of(charge(line), line.line.period, line.line.step)
+        };
         let known = lines.iter_mut().find(|known| {
             known.document != new.document
                 && charge(known).id == charge(&new).id
@@ -110,6 +113,7 @@ impl<'a> Biller<'a> {
                 && period_name(known) == period_name(&new)
                 && known.line.step == new.line.step
                 && known.line.rate == new.line.rate
+                && series(known) == series(&new)
         });
         match known {
             Some(known) => {
@@ -259,12 +263,17 @@ impl<'a> Biller<'a> {
     ) -> Result<Line, Stop> {
         let sign = |value: Exact| if charge.negated { value.negated() } else { value };
         let rate = match step.price {
-            None => None,
+            None | Some(StepPrice::Series { .. }) => None,
             Some(StepPrice::Price(id)) => Some(sign(self.measure(id, span)?)),
             Some(StepPrice::Percent(id)) => Some(sign(self.measure(id, span)?.times(&Exact::scaled(1, 2)))),
         };
         let quantity = slice.quantity.times(per);
-        let mut exact = rate.as_ref().map_or(Exact::ZERO, |rate| quantity.times(rate));
+        let mut exact = match step.price {
+            Some(StepPrice::Series { cost, factor, adder }) => {
+                sign(self.by_series((cost, factor, adder), &quantity, per, span)?)
+            }
+            _ => rate.as_ref().map_or(Exact::ZERO, |rate| quantity.times(rate)),
+        };
         let mut shown_rate = rate;
         if let Some(id) = step.amount {
             let amount = sign(self.measure(id, span)?);

@@ -13,7 +13,7 @@ use super::ground::Ground;
 use super::measure::{Biller, Document, Stop};
 use super::render::{self, Edition};
 use super::result::{ComparisonResult, UsageSummary};
-use super::{EngineError, PlanFault, PlanToBill, Question, coverage};
+use super::{EngineError, PlanFault, PlanToBill, Question, coverage, spot};
 use crate::tariff::Tariff;
 use crate::tariff::model::Plan;
 use crate::words::{AttributeValue, BillingPeriod, PlanReference};
@@ -93,6 +93,10 @@ impl<'a> Aggregated<'a> {
         for ground in grounds.values_mut() {
             ground.aggregate().ok_or(EngineError::TooLarge)?;
         }
+        for plan in &mut plans {
+            let ground = &grounds[&plan.time_zone];
+            plan.split_evenly |= plan.tariffs.iter().any(|tariff| spot::was_split(ground, tariff.plan()));
+        }
         Ok(Self { question, plans, grounds, usage, faults })
     }
 
@@ -169,7 +173,8 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
             }
         }
     }
-    let missing = missing_calendars(question, plan, &tariffs);
+    let mut missing = missing_calendars(question, plan, &tariffs);
+    missing.extend(missing_series(question, plan, &tariffs));
     if !missing.is_empty() {
         return Err(missing);
     }
@@ -207,6 +212,22 @@ fn missing_calendars(question: &Question, plan: &PlanToBill, tariffs: &[Tariff])
     faults
 }
 
+/// Price series that a plan names and nobody has imported, each at the first charge that names it.
+fn missing_series(question: &Question, plan: &PlanToBill, tariffs: &[Tariff]) -> Vec<PlanFault> {
+    let mut faults: Vec<PlanFault> = Vec::new();
+    for tariff in tariffs {
+        let names = tariff.price_series().iter().filter(|name| !question.price_series.contains_key(*name));
+        faults.extend(names.map(|name| PlanFault {
+            plan_id: plan.reference.clone(),
+            code: "price_series_missing".to_owned(),
+            pointer: tariff.plan().charge_by_series(name).map_or(String::new(), |charge| format!("/charges/{charge}")),
+            message: format!("the price series {name:?} is not known: import its prices"),
+        }));
+    }
+    faults.dedup();
+    faults
+}
+
 /// One ground for each clock, its days cut wherever a plan changes.
 fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz, Ground<'a>> {
     let mut by_clock: HashMap<Tz, Vec<&Prepared<'_>>> = HashMap::new();
@@ -226,7 +247,7 @@ fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz,
             let schedules: Vec<_> =
                 plans.iter().flat_map(|plan| plan.documents()).flat_map(|plan| &plan.schedules).collect();
             let frame = Frame::new(question, time_zone, &cuts, &schedules);
-            (time_zone, Ground::new(frame, &question.calendars, &question.readings))
+            (time_zone, Ground::new(frame, question))
         })
         .collect()
 }

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use super::Question;
 use super::aggregate::{self, Cells};
 use super::frame::Frame;
+use super::spot::Spot;
 use crate::tariff::model::{Plan, Read};
 use crate::tariff::schedule::{Calendars, period_at};
 use crate::usage::{Channel, Series};
@@ -17,6 +19,8 @@ pub(super) type Grain = (i64, bool);
 pub(super) struct Ground<'a> {
     pub(super) frame: Frame,
     pub(super) calendars: &'a Calendars,
+    /// What energy costs at prices of series.
+    pub(super) spot: Spot<'a>,
     channels: BTreeMap<Channel, ChannelGround<'a>>,
 }
 
@@ -38,8 +42,9 @@ pub(super) struct CutReading {
 
 impl<'a> Ground<'a> {
     /// The frame and its channels, nothing added up yet.
-    pub(super) fn new(frame: Frame, calendars: &'a Calendars, readings: &'a BTreeMap<Channel, Series>) -> Self {
-        let channels = readings
+    pub(super) fn new(frame: Frame, question: &'a Question) -> Self {
+        let channels = question
+            .readings
             .iter()
             .map(|(channel, series)| {
                 let grids = aggregate::grids(&frame, series);
@@ -47,7 +52,7 @@ impl<'a> Ground<'a> {
                 (channel.clone(), ground)
             })
             .collect();
-        Self { frame, calendars, channels }
+        Self { frame, calendars: &question.calendars, spot: Spot::new(question), channels }
     }
 
     /// Notes what a plan reads; says whether readings are split for it, or names the boundary that cuts one.
@@ -66,6 +71,11 @@ impl<'a> Ground<'a> {
             if let Some(channel) = self.channels.get_mut(&read.channel) {
                 *channel.wanted.entry(grain).or_default() |= read.maxima;
                 splits |= grain.1;
+            }
+        }
+        for cost in &plan.costs {
+            if let Some(grain) = self.grain(plan, &cost.read) {
+                self.spot.want(cost, grain);
             }
         }
         Ok(splits)
@@ -105,7 +115,9 @@ impl<'a> Ground<'a> {
                 channel.cells.insert(grain, cells);
             }
             aggregate::sums_fit(channel.series).then_some(())
-        })
+        })?;
+        self.spot.aggregate(frame, |channel| self.channels.get(channel).map(|channel| channel.series));
+        Some(())
     }
 
     /// The readings of a channel.

@@ -12,6 +12,7 @@ use super::Question;
 use super::bill::ChargeBill;
 use super::count::days_in_year;
 use super::ground::{Ground, Table};
+use super::spot::CostTable;
 use crate::tariff::ConventionOverrides;
 use crate::tariff::model::{
     EnergySpec, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, Plan, Read, Take,
@@ -55,6 +56,7 @@ impl Stop {
 pub(super) struct Document<'a> {
     pub(super) plan: &'a Plan,
     pub(super) tables: Vec<Table>,
+    pub(super) costs: Vec<CostTable>,
     /// The conventions from outside over the plan's own.
     pub(super) conventions: ConventionOverrides,
 }
@@ -65,6 +67,7 @@ impl<'a> Document<'a> {
         Self {
             plan,
             tables: plan.reads.iter().map(|read| Table::new(ground, plan, read)).collect(),
+            costs: plan.costs.iter().map(|cost| CostTable::new(ground, plan, cost)).collect(),
             conventions: question.options.conventions.over(plan.conventions),
         }
     }
@@ -142,6 +145,7 @@ impl<'a> Biller<'a> {
                 Exact::whole(days_in_year(start.year()))
             }
             Measure::Energy(spec) => Exact::scaled(i128::from(energy(document, spec, span)), 6),
+            Measure::Cost(spec) => document.cost(spec, span)?,
             Measure::Demand(spec) if spec.is_plain() => {
                 let table = document.table(&spec.channel, spec.period, true);
                 let period = spec.period.map_or(0, |period| period.period);

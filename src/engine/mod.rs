@@ -16,11 +16,13 @@ mod demand;
 mod fill;
 mod frame;
 mod ground;
+mod join;
 mod ladder;
 mod measure;
 mod render;
 mod result;
 mod series;
+mod spot;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,7 +33,9 @@ use rust_decimal::Decimal;
 
 pub use calendar::{billing_months, earlier_months, instants, is_registered};
 pub use compare::{Aggregated, Priced, compare};
-pub use result::{ComparisonResult, Gap, LineItem, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary};
+pub use result::{
+    ComparisonResult, Gap, LineItem, LineSeries, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary,
+};
 pub use series::{MAX_PRICE_SCALE, Price, PriceRun, PriceSeries};
 
 use crate::tariff::{ConventionOverrides, Tariff};

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bill::{BilledLine, MonthBill};
 use super::condition::WouldBe;
-use super::result::{ComparisonResult, LineItem, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary};
+use super::result::{
+    ComparisonResult, LineItem, LineSeries, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary,
+};
 use super::{EngineError, PlanToBill, Question};
 use crate::tariff::model::{Kind, Plan};
 use crate::tariff::number::{Exact, Money, RoundingMode};
@@ -136,6 +138,10 @@ fn line_item(documents: &[Edition<'_>], billed: &BilledLine) -> Result<LineItem,
         quantity: line.quantity.text(0).ok_or(EngineError::TooLarge)?,
         unit: charge.unit.clone(),
         rate: line.rate.as_ref().map(|rate| rate.text(0).ok_or(EngineError::TooLarge)).transpose()?,
+        price_series: match document.plan.series_of(charge, line.period, line.step) {
+            Some(series) => Some(LineSeries { id: series.to_owned(), mean_rate: mean(line.money, &line.quantity)? }),
+            None => None,
+        },
         amount: line.money.text(0),
     })
 }
@@ -151,6 +157,7 @@ fn rounding_line(documents: &[Edition<'_>], money: Money, plan: &Plan) -> LineIt
         quantity: money.text(0),
         unit: plan.currency.clone(),
         rate: None,
+        price_series: None,
         amount: money.text(0),
     }
 }
@@ -158,7 +165,12 @@ fn rounding_line(documents: &[Edition<'_>], money: Money, plan: &Plan) -> LineIt
 /// `total / kWh`, six decimals, half up; `None` when nothing was used.
 fn average_price(total: Money, import_kwh: &str) -> Result<Option<String>, EngineError> {
     let kwh = crate::tariff::number::Decimal::parse(import_kwh, 6).map_err(|_| EngineError::TooLarge)?;
-    let Some(price) = Exact::from(total).divided_by(&Exact::from(kwh)) else { return Ok(None) };
+    mean(total, &Exact::from(kwh))
+}
+
+/// Money by a quantity, six decimals, half up; `None` when the quantity is zero.
+fn mean(money: Money, quantity: &Exact) -> Result<Option<String>, EngineError> {
+    let Some(price) = Exact::from(money).divided_by(quantity) else { return Ok(None) };
     let digits = price.settled(6, RoundingMode::HalfUp).ok_or(EngineError::TooLarge)?;
     let settled = Money::settle(&Exact::scaled(digits, 6)).ok_or(EngineError::TooLarge)?;
     Ok(Some(settled.text(6)))

@@ -143,6 +143,18 @@ pub struct LineItem {
     pub unit: String,
     /// Price of one unit; `None` where there is no single one.
     pub rate: Option<String>,
+    /// Where each reading has the price of a series: which one, in place of a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_series: Option<LineSeries>,
     /// Money; a credit is negative.
     pub amount: String,
+}
+
+/// A price series on a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineSeries {
+    /// Its name.
+    pub id: String,
+    /// `amount / quantity`, factor, adder and rounding included, six decimals, half up; `None` when nothing was used.
+    pub mean_rate: Option<String>,
 }

@@ -9,6 +9,7 @@ pub const MAX_PRICE_SCALE: u32 = 12;
 pub struct PriceSeries {
     scale: u32,
     runs: Vec<PriceRun>,
+    n_bits: u32,
 }
 
 /// Prices that follow each other without a gap, each for one step.
@@ -70,8 +71,9 @@ impl PriceSeries {
                 }
             }
         }
-        let mut series = Self { scale, runs };
+        let mut series = Self { scale, runs, n_bits: 0 };
         series.reduce();
+        series.n_bits = series.runs.iter().map(|run| magnitude_bits(&run.prices)).max().unwrap_or(0);
         series
     }
 
@@ -93,6 +95,11 @@ impl PriceSeries {
     /// Decimals of every price.
     pub fn scale(&self) -> u32 {
         self.scale
+    }
+
+    /// No price is above 2^n or below -2^n, in units of the last decimal.
+    pub(super) fn n_bits(&self) -> u32 {
+        self.n_bits
     }
 
     /// The runs, in order.
@@ -124,6 +131,13 @@ impl PriceSeries {
         let overlaps = |price: &Price| price.start < instants.end && instants.start < price.end();
         Self::from_sorted(self.prices().filter(overlaps), self.scale)
     }
+}
+
+/// A number of bits n such that no magnitude of the numbers is above 2^n.
+pub(super) fn magnitude_bits(numbers: &[i64]) -> u32 {
+    // Of a number and its complement one is not negative, and bounds the magnitude.
+    let bits = numbers.iter().fold(0, |bits, number| bits | (number ^ (number >> 63)));
+    64 - bits.leading_zeros()
 }
 
 #[cfg(test)]

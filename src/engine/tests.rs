@@ -9,7 +9,7 @@ use super::*;
 use crate::usage::{Quality, Reading};
 
 /// A question of one plan on one channel.
-fn question(plan: &str, zone: Tz, start: &str, end: &str, import: &Series) -> Question {
+pub(super) fn question(plan: &str, zone: Tz, start: &str, end: &str, import: &Series) -> Question {
     let tariff = Arc::new(Tariff::from_json(plan).unwrap_or_else(|e| panic!("{e}")));
     let period = BillingPeriod::new(start.parse().unwrap(), end.parse().unwrap()).unwrap();
     Question {
@@ -31,7 +31,7 @@ fn question(plan: &str, zone: Tz, start: &str, end: &str, import: &Series) -> Qu
 }
 
 /// Hourly readings of local days, kWh by day and hour on the clock.
-fn hourly(zone: Tz, start: &str, end: &str, kwh: impl Fn(chrono::DateTime<Tz>) -> f64) -> Series {
+pub(super) fn hourly(zone: Tz, start: &str, end: &str, kwh: impl Fn(chrono::DateTime<Tz>) -> f64) -> Series {
     let period = BillingPeriod::new(start.parse().unwrap(), end.parse().unwrap()).unwrap();
     let range = instants(zone, &period);
     let readings: Vec<Reading> = range
@@ -48,7 +48,7 @@ fn hourly(zone: Tz, start: &str, end: &str, kwh: impl Fn(chrono::DateTime<Tz>) -
     Series::from_sorted(&readings)
 }
 
-fn lines(bill: &PlanBill) -> Vec<String> {
+pub(super) fn lines(bill: &PlanBill) -> Vec<String> {
     bill.periods
         .iter()
         .flat_map(|period| &period.line_items)
@@ -96,10 +96,10 @@ fn a_flat_plan_with_a_standing_charge_and_tax() {
     assert_eq!(bill.average_price_per_kwh.as_deref(), Some("0.278253"));
 }
 
-const LONDON: Tz = Tz::Europe__London;
+pub(super) const LONDON: Tz = Tz::Europe__London;
 
 /// One hourly January under a plan, with something changed.
-fn asked(plan: &str, change: impl FnOnce(&mut Question)) -> Result<ComparisonResult, EngineError> {
+pub(super) fn asked(plan: &str, change: impl FnOnce(&mut Question)) -> Result<ComparisonResult, EngineError> {
     let readings = hourly(LONDON, "2026-01-01", "2026-02-01", |_| 1.0);
     let mut question = question(plan, LONDON, "2026-01-01", "2026-02-01", &readings);
     change(&mut question);
@@ -107,12 +107,12 @@ fn asked(plan: &str, change: impl FnOnce(&mut Question)) -> Result<ComparisonRes
 }
 
 /// A plan of one charge.
-fn of(charge: &str) -> String {
+pub(super) fn of(charge: &str) -> String {
     format!(r#"{{"name": "n", "currency": "GBP", "charges": [{{"id": "a", {charge}}}]}}"#)
 }
 
 #[track_caller]
-fn fault(result: Result<ComparisonResult, EngineError>, code: &str, pointer: &str) -> String {
+pub(super) fn fault(result: Result<ComparisonResult, EngineError>, code: &str, pointer: &str) -> String {
     match result {
         Err(EngineError::PlansNotBillable(faults)) => {
             assert_eq!(faults.len(), 1, "{faults:?}");

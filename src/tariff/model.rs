@@ -48,6 +48,8 @@ pub(crate) struct Plan {
     pub(crate) price_series: BTreeSet<String>,
     /// What its charges read of the channels, each once.
     pub(crate) reads: BTreeSet<Read>,
+    /// What its charges price by series, each once.
+    pub(crate) costs: BTreeSet<CostRead>,
 }
 
 /// Readings that a plan needs: of a channel, by the periods of a schedule, sums or also maxima.
@@ -56,6 +58,15 @@ pub(crate) struct Read {
     pub(crate) channel: Channel,
     pub(crate) schedule: Option<usize>,
     pub(crate) maxima: bool,
+}
+
+/// Readings that a plan prices one by one: each times the price of a series that holds while it lasts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CostRead {
+    /// The readings, sums only.
+    pub(crate) read: Read,
+    /// Name of the price series.
+    pub(crate) series: String,
 }
 
 /// A number of a billing month. Source: PLAN-MODEL section 2.
@@ -72,6 +83,8 @@ pub(crate) enum Measure {
     DaysInYear,
     /// kWh.
     Energy(EnergySpec),
+    /// The sum of kWh x price over the readings, before factor and adder.
+    Cost(CostSpec),
     /// kW.
     Demand(DemandSpec),
     /// kWh: import less export less what was carried, at least 0.
@@ -108,6 +121,23 @@ pub(crate) enum TimeUnit {
 pub(crate) struct EnergySpec {
     pub(crate) channel: Channel,
     pub(crate) period: Option<PeriodRef>,
+}
+
+/// Energy of a channel at the prices of a series.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct CostSpec {
+    pub(crate) energy: EnergySpec,
+    /// Name of the price series.
+    pub(crate) series: String,
+}
+
+impl CostSpec {
+    /// The readings it prices.
+    pub(crate) fn read(&self) -> CostRead {
+        let schedule = self.energy.period.map(|period| period.schedule);
+        let read = Read { channel: self.energy.channel.clone(), schedule, maxima: false };
+        CostRead { read, series: self.series.clone() }
+    }
 }
 
 /// The mean of the `highest` values of a channel, in a period if one is named.
@@ -330,6 +360,24 @@ pub(crate) struct Step {
 pub(crate) enum StepPrice {
     Price(MeasureId),
     Percent(MeasureId),
+    /// By a price series: `factor` times the cost, and `adder` for each unit. Without them 1 and 0.
+    Series {
+        /// A [`Measure::Cost`] of the energy that the step prices.
+        cost: MeasureId,
+        factor: Option<MeasureId>,
+        adder: Option<MeasureId>,
+    },
+}
+
+impl StepPrice {
+    /// The measures it is made of.
+    fn measures(self) -> impl Iterator<Item = MeasureId> {
+        let measures = match self {
+            Self::Price(id) | Self::Percent(id) => [Some(id), None, None],
+            Self::Series { cost, factor, adder } => [Some(cost), factor, adder],
+        };
+        measures.into_iter().flatten()
+    }
 }
 
 /// When a ladder starts again.
@@ -383,9 +431,7 @@ impl Plan {
             for step in &part.steps {
                 open.extend(step.to);
                 open.extend(step.amount);
-                open.extend(step.price.map(|price| match price {
-                    StepPrice::Price(id) | StepPrice::Percent(id) => id,
-                }));
+                open.extend(step.price.into_iter().flat_map(StepPrice::measures));
             }
         }
         open.extend(charge.chosen_by);
@@ -415,6 +461,24 @@ impl Plan {
             .collect()
     }
 
+    /// The price series of a charge's step, if it has one.
+    ///
+    /// * `period`: index in the charge's schedule; `step`: index in the ladder, `None` for the only one.
+    pub(crate) fn series_of(&self, charge: &Charge, period: Option<usize>, step: Option<usize>) -> Option<&str> {
+        let part = charge.parts.iter().find(|part| part.period == period)?;
+        let Some(StepPrice::Series { cost, .. }) = part.steps.get(step.unwrap_or(0))?.price else { return None };
+        match &self.measures[cost] {
+            Measure::Cost(spec) => Some(&spec.series),
+            _ => None,
+        }
+    }
+
+    /// The first charge that a price series prices.
+    pub(crate) fn charge_by_series(&self, series: &str) -> Option<usize> {
+        let names = |id: &MeasureId| matches!(&self.measures[*id], Measure::Cost(spec) if spec.series == series);
+        self.charges.iter().position(|charge| self.measures_of(charge).iter().any(names))
+    }
+
     /// Index of a charge by its id.
     pub(crate) fn charge_named(&self, id: &str) -> Option<usize> {
         self.charges.iter().position(|charge| charge.id == id)
@@ -442,7 +506,9 @@ impl Measure {
             maxima,
         };
         match self {
-            Self::Energy(spec) => vec![read(&spec.channel, &spec.period, false)],
+            Self::Energy(spec) | Self::Cost(CostSpec { energy: spec, .. }) => {
+                vec![read(&spec.channel, &spec.period, false)]
+            }
             Self::Demand(spec) => vec![read(&spec.channel, &spec.period, true)],
             Self::NetEnergy(spec) => {
                 vec![read(&spec.import, &spec.period, false), read(&spec.export, &spec.period, false)]
@@ -454,7 +520,7 @@ impl Measure {
     /// Whether the value grows with the days it is measured on, from the same of its parts.
     pub(crate) fn is_extensive(&self, facts: &[(bool, String)]) -> bool {
         match self {
-            Self::Energy(_) | Self::NetEnergy(_) | Self::Amount(_) | Self::Count { .. } => true,
+            Self::Energy(_) | Self::Cost(_) | Self::NetEnergy(_) | Self::Amount(_) | Self::Count { .. } => true,
             Self::Sum(parts) | Self::Times(parts) | Self::Max(parts) | Self::Min(parts) => {
                 parts.iter().any(|id| facts[*id].0)
             }
@@ -473,7 +539,7 @@ impl Measure {
             Self::Count { unit: TimeUnit::Day, .. } | Self::DaysInYear => "day",
             Self::Count { unit: TimeUnit::Month, .. } => "month",
             Self::Count { unit: TimeUnit::Year, .. } => "year",
-            Self::Amount(_) => currency,
+            Self::Amount(_) | Self::Cost(_) => currency,
             Self::Attribute(name) => match name.rsplit('_').next() {
                 Some("kw") => "kW",
                 Some("kva") => "kVA",

@@ -7,17 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
-use samebill::engine::{Options, VersionInForce, compare};
+use samebill::engine::{Options, Price, PriceSeries, VersionInForce, compare};
 use samebill::tariff::Tariff;
 use samebill::usage::Channel;
 use samebill::words::BillingPeriod;
 use serde_json::{Map, Value, json};
 
 use crate::support::{period, question, shared, usage};
-
-/// Cases that wait for a feature, with words of the refusal that names it. One that is billed must go from the list.
-const OPEN: &[(&str, &str)] =
-    &[("chicago-hourly-price-23h", "price series"), ("london-dynamic-negative-25h", "price series")];
 
 #[test]
 fn every_calendar_case_comes_out() {
@@ -29,12 +25,8 @@ fn every_calendar_case_comes_out() {
     for path in names {
         let case: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let name = case["name"].as_str().unwrap();
-        let open = OPEN.iter().find(|(open, _)| *open == name);
-        match (check(&root, &case), open) {
-            (Err(why), Some((_, words))) if why.contains(words) => eprintln!("OPEN: {name}: {words}"),
-            (Err(why), _) => failures.push(format!("{name}: {why}")),
-            (Ok(()), Some(_)) => failures.push(format!("{name}: is billed now, take it off the list")),
-            (Ok(()), None) => {}
+        if let Err(why) = check(&root, &case) {
+            failures.push(format!("{name}: {why}"));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
@@ -64,6 +56,7 @@ fn check(root: &Path, case: &Value) -> Result<(), String> {
         let dates = dates.iter().map(|date| text(date).parse().unwrap()).collect();
         question.calendars.insert("named".to_owned(), dates);
     }
+    question.price_series = versions.iter().flat_map(price_series).collect();
     let result = compare(&question).map_err(|e| format!("{e:?}"))?;
     let expected = &case["expected"];
     let mut faults = Vec::new();
@@ -108,6 +101,21 @@ fn check(root: &Path, case: &Value) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
 }
 
+/// The prices of a version's charges, each a series under the id of its charge.
+fn price_series(version: &Value) -> Vec<(String, Arc<PriceSeries>)> {
+    let charges = version["charges"].as_array().unwrap().iter().filter(|charge| charge["kind"] == "price_series");
+    let series = |charge: &Value| {
+        let seconds = 60 * u32::try_from(charge["step_minutes"].as_u64().unwrap()).unwrap();
+        let prices = charge["prices"].as_array().unwrap().iter().map(|price| {
+            let start = chrono::DateTime::parse_from_rfc3339(text(&price[0])).unwrap().timestamp();
+            let digits = (decimal(text(&price[1])) * Decimal::from(1_000_000)).normalize();
+            Price { start, seconds, digits: i64::try_from(digits).unwrap() }
+        });
+        (plain(text(&charge["id"])), Arc::new(PriceSeries::from_sorted(prices, 6)))
+    };
+    charges.map(series).collect()
+}
+
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("a text, not {value}"))
 }
@@ -139,7 +147,16 @@ fn document(case: &Value, version: &Value) -> Value {
             "fixed" => json!({"id": plain(text(&charge["id"])), "kind": "fixed", "price": charge["amount"], "per": charge["per"]}),
             "energy" => energy(case, charge, &mut schedules),
             "demand" => demand(case, charge, &mut schedules),
-            _ => json!({"id": plain(text(&charge["id"])), "kind": "energy", "price": {"series": "spot"}}),
+            _ => {
+                let id = plain(text(&charge["id"]));
+                let mut price = json!({"series": id});
+                for (name, of_case) in [("factor", "multiplier"), ("adder", "adder")] {
+                    if let Some(number) = charge.get(of_case) {
+                        price[name] = number.clone();
+                    }
+                }
+                json!({"id": id, "kind": "energy", "channel": charge["channel"], "price": price})
+            }
         });
     }
     for tax in case["tariff"]["taxes"].as_array().into_iter().flatten() {

@@ -2,14 +2,15 @@
 //!
 //! A case holds `plan` (a document), `plan_file` (one in `fixtures/plans`, ours or foreign) or `versions` (documents with
 //! the day from which each holds), `time_zone`, `period`, `readings`, and the lines and totals that the working comes to. Of `readings` the first stretch that
-//! names a day and hour says what each interval holds; what none names is 0.
+//! names a day and hour says what each interval holds; what none names is 0. `price_series` is written in the same way.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use chrono::{Datelike, NaiveDate, Timelike};
-use samebill::engine::{LineItem, NotApplied, VersionInForce, compare, instants};
+use rust_decimal::Decimal;
+use samebill::engine::{LineItem, NotApplied, Price, PriceSeries, VersionInForce, compare, instants};
 use samebill::tariff::{ForeignOptions, Tariff};
 use samebill::usage::{Channel, Quality, Reading, Series};
 use samebill::words::{AttributeValue, BillingPeriod};
@@ -34,6 +35,9 @@ struct Case {
     #[serde(default)]
     attributes: BTreeMap<String, AttributeValue>,
     readings: BTreeMap<Channel, Readings>,
+    /// Prices by instant; what no stretch names has none.
+    #[serde(default)]
+    price_series: BTreeMap<String, Readings>,
     /// `charge/period#step quantity unit x rate = amount`, month after month.
     lines: Vec<String>,
     /// Of each billing month.
@@ -63,8 +67,9 @@ struct Readings {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stretch {
-    /// kWh of each interval.
-    kwh: String,
+    /// kWh of each interval, or its price.
+    #[serde(rename = "kwh", alias = "price")]
+    value: String,
     /// First day, and the day after the last.
     #[serde(default)]
     days: Option<(String, String)>,
@@ -112,6 +117,9 @@ fn check(case: &Case) -> Result<(), String> {
     for (channel, readings) in &case.readings {
         question.readings.insert(channel.clone(), series(case, readings));
     }
+    for (name, prices) in &case.price_series {
+        question.price_series.insert(name.clone(), Arc::new(price_series(case, prices)));
+    }
     question.attributes.clone_from(&case.attributes);
     if !case.versions.is_empty() {
         let bounds: Vec<NaiveDate> = case.versions.iter().map(|version| version.from.parse().unwrap()).collect();
@@ -141,7 +149,11 @@ fn check(case: &Case) -> Result<(), String> {
 pub(crate) fn shown(line: &LineItem) -> String {
     let period = line.tou_period.as_ref().map_or(String::new(), |period| format!("/{period}"));
     let tier = line.tier.map_or(String::new(), |tier| format!("#{tier}"));
-    let rate = line.rate.as_ref().map_or(String::new(), |rate| format!(" x {rate}"));
+    let rate = match (&line.rate, &line.price_series) {
+        (Some(rate), _) => format!(" x {rate}"),
+        (None, Some(series)) => format!(" at {} {}", series.id, series.mean_rate.as_deref().unwrap_or("-")),
+        (None, None) => String::new(),
+    };
     format!("{}{period}{tier} {} {}{rate} = {}", line.charge_id, line.quantity, line.unit, line.amount)
 }
 
@@ -151,23 +163,10 @@ fn not_applied(charge: &NotApplied) -> String {
 }
 
 fn series(case: &Case, readings: &Readings) -> Series {
-    let start = readings.from.as_ref().unwrap_or(&case.period.0);
-    let days = BillingPeriod::new(start.parse().unwrap(), case.period.1.parse().unwrap()).unwrap();
-    let made: Vec<Reading> = instants(case.time_zone, &days)
-        .step_by(readings.minutes as usize * 60)
-        .map(|start| {
-            let local = chrono::DateTime::from_timestamp(start, 0).unwrap().with_timezone(&case.time_zone);
-            let stretch = readings.stretches.iter().find(|stretch| {
-                let date = local.date_naive();
-                let in_days = stretch.days.as_ref().is_none_or(|(first, end)| {
-                    first.parse::<NaiveDate>().unwrap() <= date && date < end.parse::<NaiveDate>().unwrap()
-                });
-                let in_weekdays = stretch.weekdays.as_ref().is_none_or(|days| days.contains(&local.weekday()));
-                let in_hours = stretch.hours.is_none_or(|(first, end)| first <= local.hour() && local.hour() < end);
-                in_days && in_weekdays && in_hours
-            });
-            let kwh: rust_decimal::Decimal = stretch.map_or("0", |stretch| &stretch.kwh).parse().unwrap();
-            let milliwatt_hours = kwh * rust_decimal::Decimal::from(1_000_000);
+    let made: Vec<Reading> = intervals(case, readings)
+        .into_iter()
+        .map(|(start, value)| {
+            let milliwatt_hours = value.unwrap_or_default() * Decimal::from(1_000_000);
             Reading {
                 start,
                 seconds: readings.minutes * 60,
@@ -177,4 +176,33 @@ fn series(case: &Case, readings: &Readings) -> Series {
         })
         .collect();
     Series::from_sorted(&made)
+}
+
+fn price_series(case: &Case, prices: &Readings) -> PriceSeries {
+    let made = intervals(case, prices).into_iter().filter_map(|(start, value)| {
+        let digits = value? * Decimal::from(1_000_000);
+        Some(Price { start, seconds: prices.minutes * 60, digits: digits.normalize().try_into().unwrap() })
+    });
+    PriceSeries::from_sorted(made, 6)
+}
+
+/// The intervals of the case's days, each with the value of the first stretch that names it.
+fn intervals(case: &Case, readings: &Readings) -> Vec<(i64, Option<Decimal>)> {
+    let start = readings.from.as_ref().unwrap_or(&case.period.0);
+    let days = BillingPeriod::new(start.parse().unwrap(), case.period.1.parse().unwrap()).unwrap();
+    let value = |start: i64| {
+        let local = chrono::DateTime::from_timestamp(start, 0).unwrap().with_timezone(&case.time_zone);
+        let stretch = readings.stretches.iter().find(|stretch| {
+            let date = local.date_naive();
+            let in_days = stretch.days.as_ref().is_none_or(|(first, end)| {
+                first.parse::<NaiveDate>().unwrap() <= date && date < end.parse::<NaiveDate>().unwrap()
+            });
+            let in_weekdays = stretch.weekdays.as_ref().is_none_or(|days| days.contains(&local.weekday()));
+            let in_hours = stretch.hours.is_none_or(|(first, end)| first <= local.hour() && local.hour() < end);
+            in_days && in_weekdays && in_hours
+        });
+        stretch.map(|stretch| stretch.value.parse().unwrap())
+    };
+    let starts = instants(case.time_zone, &days).step_by(readings.minutes as usize * 60);
+    starts.map(|start| (start, value(start))).collect()
 }

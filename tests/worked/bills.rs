@@ -1,16 +1,16 @@
 //! A published bill asked of the engine, and held against what was published.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 use samebill::engine::{
-    self, EngineError, LineItem, Options, PlanBill, PlanFault, PlanToBill, Question, VersionInForce,
+    self, EngineError, LineItem, Options, PlanBill, PlanFault, PlanToBill, Price, PriceSeries, Question, VersionInForce,
 };
 use samebill::tariff::Tariff;
 
-use super::case::{Bill, Case, Published, PublishedStep, Selector, Step};
+use super::case::{Bill, Case, Published, PublishedStep, Selector, SeriesColumns, Step};
 use super::{Worked, readings};
 
 /// What became of a published bill.
@@ -68,13 +68,31 @@ fn question(Worked { case, .. }: &Worked, bill: &Bill, tariff: &Arc<Tariff>, pub
         readings: readings::make(bill, *time_zone, published_folder),
         attributes: bill.attributes.clone(),
         calendars: bill.calendars.iter().map(|(name, dates)| (name.clone(), dates.iter().copied().collect())).collect(),
-        price_series: BTreeMap::new(),
+        price_series: bill
+            .series
+            .iter()
+            .map(|(name, columns)| (name.clone(), series(columns, published_folder)))
+            .collect(),
         plans: vec![PlanToBill {
             reference: "worked".parse().expect("a reference"),
             versions: vec![VersionInForce { version: 1, days: bill.period, tariff: Arc::clone(tariff) }],
         }],
         options: Options::default(),
     }
+}
+
+fn series(columns: &SeriesColumns, published_folder: &Path) -> Arc<PriceSeries> {
+    let prices = readings::prices(columns, published_folder);
+    let scale = prices.values().map(Decimal::scale).max().unwrap_or(0);
+    let price = |(start, price): (&i64, &Decimal)| {
+        let digits = price.mantissa() * 10_i128.pow(scale - price.scale());
+        Price {
+            start: *start,
+            seconds: columns.minutes * 60,
+            digits: digits.try_into().expect("a price of few digits"),
+        }
+    };
+    Arc::new(PriceSeries::from_sorted(prices.iter().map(price), scale))
 }
 
 fn differences_of(

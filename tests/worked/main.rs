@@ -16,11 +16,7 @@ use samebill::usage::Channel;
 
 /// Cases that wait for a feature of the engine, with words of the refusal that names it. One that is billed, or
 /// refused for another reason, fails the test: the list only shrinks.
-const OPEN: &[(&str, &str)] = &[
-    ("es-pvpc-20a-2020", "price series cannot be billed yet"),
-    ("es-pvpc-20dha-2020", "price series cannot be billed yet"),
-    ("us-reopt-coincident-peaks", "lists of instants cannot be billed yet"),
-];
+const OPEN: &[(&str, &str)] = &[("us-reopt-coincident-peaks", "lists of instants cannot be billed yet")];
 
 /// A published bill with what is needed to ask for it.
 struct Worked {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::cli::Sheet;
 use crate::cli::output::{money, rounded};
-use crate::engine::{ComparisonResult, PlanBill, Question};
+use crate::engine::{ComparisonResult, LineItem, LineSeries, PlanBill, Question};
 
 /// The comparison, then each plan's bill: its lines if it is one billing month, else a row a month.
 pub(super) fn text(question: &Question, result: &ComparisonResult) -> String {
@@ -114,12 +114,22 @@ fn lines_sheet(plan: &PlanBill) -> Sheet {
             line.tier.map(|tier| tier.to_string()).unwrap_or_default(),
             rounded(&line.quantity, 6),
             line.unit.clone(),
-            line.rate.as_deref().map(|rate| rounded(rate, 8)).unwrap_or_default(),
+            rate(line),
             rounded(&line.amount, 6),
         ]);
     }
     sheet.row(["total", "", "", "", "", "", &money(&plan.total)]);
     sheet
+}
+
+/// The rate, or the mean of a price series.
+fn rate(line: &LineItem) -> String {
+    match (&line.rate, &line.price_series) {
+        (Some(rate), _) => rounded(rate, 8),
+        (None, Some(LineSeries { id, mean_rate: Some(mean) })) => format!("{id}, mean {mean}"),
+        (None, Some(LineSeries { id, mean_rate: None })) => id.clone(),
+        (None, None) => String::new(),
+    }
 }
 
 /// A row a billing month, a column a kind of charge.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::difference;
 use crate::comparison::ComparisonError;
-use crate::engine::{LineItem, PlanBill};
+use crate::engine::{LineItem, LineSeries, PlanBill};
 
 /// A line that is not the same in both bills.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,6 +42,9 @@ pub struct LineSide {
     pub unit: String,
     /// Price of one unit.
     pub rate: Option<String>,
+    /// The price series in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_series: Option<LineSeries>,
     /// Money.
     pub amount: String,
     /// The plan version it comes from.
@@ -105,6 +108,7 @@ fn line_difference(
         quantity: line.quantity.clone(),
         unit: line.unit.clone(),
         rate: line.rate.clone(),
+        price_series: line.price_series.clone(),
         amount: line.amount.clone(),
         plan_version: line.plan_version,
     };
@@ -138,6 +142,7 @@ mod tests {
             quantity: "1".to_owned(),
             unit: "kWh".to_owned(),
             rate: Some(rate.to_owned()),
+            price_series: None,
             amount: amount.to_owned(),
         }
     }

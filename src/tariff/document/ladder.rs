@@ -1,7 +1,7 @@
 //! Ladders of a document: prices, steps, and what a schedule splits.
 
 use super::super::json::Json;
-use super::super::model::{Kind, Measure, MeasureId, Part, PeriodRef, Resets, Step, StepPrice};
+use super::super::model::{EnergySpec, Kind, Measure, MeasureId, Part, PeriodRef, Resets, Step, StepPrice};
 use super::super::number::{Decimal, Exact};
 use super::charge::Quantity;
 use super::walk::{Node, Object};
@@ -43,10 +43,11 @@ impl<'a> Reader<'a> {
             return None;
         }
         let sign = if kind == Kind::Discount { Decimal::ONE.negated() } else { Decimal::ONE };
+        let energy = self.energy_of(quantity);
         let steps = match (price, percent, steps) {
-            (Some(n), _, _) => vec![self.price_step(&n, false, sign)?],
-            (_, Some(n), _) => vec![self.price_step(&n, true, sign)?],
-            (_, _, Some(n)) => self.steps(&n, sign)?,
+            (Some(n), _, _) => vec![self.price_step(&n, energy.as_ref())?],
+            (_, Some(n), _) => vec![self.percent_step(&n, sign)?],
+            (_, _, Some(n)) => self.steps(&n, sign, energy.as_ref())?,
             _ if kind == Kind::Minimum => {
                 let one = self.constant(Decimal::ONE);
                 vec![Step { to: None, price: Some(StepPrice::Price(one)), amount: None, whole: false }]
@@ -89,10 +90,12 @@ impl<'a> Reader<'a> {
                 good = false;
                 continue;
             };
+            let energy = if shares_measure { None } else { self.energy_of(quantity) };
+            let energy = energy.map(|energy| EnergySpec { period: Some(PeriodRef { schedule, period }), ..energy });
             let steps = if is_prices {
-                self.price_step(&value, false, sign).map(|step| vec![step])
+                self.price_step(&value, energy.as_ref()).map(|step| vec![step])
             } else {
-                self.steps(&value, sign)
+                self.steps(&value, sign, energy.as_ref())
             };
             good &= steps.is_some();
             ladders[period] = steps;
@@ -125,18 +128,22 @@ impl<'a> Reader<'a> {
         Some((parts, shares_measure))
     }
 
-    /// One open step.
-    fn price_step(&mut self, node: &Node<'a>, is_percent: bool, percent_sign: Decimal) -> Option<Step> {
-        let price = if is_percent { self.percent(node, percent_sign)? } else { StepPrice::Price(self.price(node)?) };
-        Some(Step { to: None, price: Some(price), amount: None, whole: false })
+    /// One open step at a price.
+    fn price_step(&mut self, node: &Node<'a>, energy: Option<&EnergySpec>) -> Option<Step> {
+        Some(Step { to: None, price: Some(self.price(node, energy)?), amount: None, whole: false })
     }
 
-    fn price(&mut self, node: &Node<'a>) -> Option<MeasureId> {
+    /// One open step of a percentage.
+    fn percent_step(&mut self, node: &Node<'a>, sign: Decimal) -> Option<Step> {
+        Some(Step { to: None, price: Some(self.percent(node, sign)?), amount: None, whole: false })
+    }
+
+    /// * `energy`: what the price is for, if it is plain energy.
+    fn price(&mut self, node: &Node<'a>, energy: Option<&EnergySpec>) -> Option<StepPrice> {
         if node.json.get("series").is_some() {
-            self.faults.add("not_supported_yet", &node.pointer, "price series cannot be billed yet");
-            return None;
+            return self.series_price(node, energy);
         }
-        self.measure(node)
+        self.measure(node).map(StepPrice::Price)
     }
 
     fn percent(&mut self, node: &Node<'a>, sign: Decimal) -> Option<StepPrice> {
@@ -153,7 +160,7 @@ impl<'a> Reader<'a> {
         Some(StepPrice::Percent(id))
     }
 
-    fn steps(&mut self, node: &Node<'a>, percent_sign: Decimal) -> Option<Vec<Step>> {
+    fn steps(&mut self, node: &Node<'a>, percent_sign: Decimal, energy: Option<&EnergySpec>) -> Option<Vec<Step>> {
         let items = node.items(&mut self.faults);
         if items.is_empty() {
             if matches!(node.json, Json::Array(_)) {
@@ -178,7 +185,8 @@ impl<'a> Reader<'a> {
             };
             let to_node = object.take("to");
             let to = to_node.as_ref().map(|n| self.measure(n));
-            let price = object.take("price").map(|n| self.price(&n).map(StepPrice::Price));
+            let price_node = object.take("price");
+            let price = price_node.as_ref().map(|n| self.price(n, energy));
             let percent = object.take("percent").map(|n| self.percent(&n, percent_sign));
             let amount = object.take("amount").map(|n| self.measure(&n));
             let whole = object.take("whole").and_then(|n| n.flag(&mut self.faults)).unwrap_or(false);
@@ -189,6 +197,13 @@ impl<'a> Reader<'a> {
                 good = false;
             }
             object.finish("a step", &mut self.faults);
+            if let (Some(Some(StepPrice::Series { .. })), Some(n)) = (price, &price_node)
+                && (n_steps > 1 || to.is_some())
+            {
+                let message = "a price series prices all of the energy: it cannot stand in a ladder with bounds";
+                self.faults.add("series_with_steps", &n.pointer, message);
+                good = false;
+            }
             if to.is_none() && i + 1 < n_steps {
                 let message = "only the last step may be open: give its upper bound in \"to\"";
                 self.faults.add("open_inner_step", &item.pointer, message);

@@ -159,6 +159,12 @@ impl<'a> Reader<'a> {
                 Measure::Round { of: of?, to: to?, mode: mode? }
             }
             "over_months" => self.over_months(value)?,
+            "series" => {
+                let message =
+                    "a price series is no measure: it stands as the price itself, with \"factor\" and \"adder\"";
+                self.faults.add("unknown_field", &value.pointer, message);
+                return None;
+            }
             other => {
                 let message = format!(
                     "{other:?} is no measure; there are days, months, years, energy, demand, net_energy, attribute, \

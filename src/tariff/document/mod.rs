@@ -7,6 +7,7 @@ mod condition;
 mod ladder;
 mod measure;
 mod schedule;
+mod series;
 mod walk;
 mod whole;
 
@@ -81,7 +82,7 @@ impl<'a> Reader<'a> {
         let tags = object.take("tags").map(|n| self.tags(&n)).unwrap_or_default();
         let time_zone = object.take("time_zone").and_then(|n| self.time_zone(&n));
         let not_billed = object.take("not_billed").map(|n| self.not_billed(&n)).unwrap_or_default();
-        for later in ["include", "price_series"] {
+        for later in ["include"] {
             if let Some(n) = object.take(later) {
                 self.faults.add("not_supported_yet", &n.pointer, format!("{later:?} cannot be billed yet"));
             }
@@ -130,6 +131,7 @@ impl<'a> Reader<'a> {
             schedules: std::mem::take(&mut self.schedules),
             price_series: BTreeSet::new(),
             reads: BTreeSet::new(),
+            costs: BTreeSet::new(),
         };
         if self.faults.0.is_empty() {
             self.check_cycles(&plan);

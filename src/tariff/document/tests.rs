@@ -174,7 +174,6 @@ fn ladders() {
         &energy(r#""resets": "day", "chosen_by": "days", "steps": [{"price": "1"}]"#),
         &[("conflicting_fields", "/charges/0/chosen_by")],
     );
-    refused(&energy(r#""price": {"series": "spot"}"#), &[("not_supported_yet", "/charges/0/price")]);
     let mut steps = String::new();
     for i in 1..=1_001 {
         write!(steps, r#"{{"to": "{i}", "price": "1"}},"#).unwrap();
@@ -323,6 +322,47 @@ fn conditions() {
     ] {
         refused(&charge(condition), &[(code, &format!("/charges/0/condition{place}"))]);
     }
+}
+
+#[test]
+fn prices_by_series() {
+    let full = r#""price": {"series": "spot", "factor": "1.05", "adder": {"by_date": {"2026-01": "0.02"}}}"#;
+    assert_eq!(accepted(&energy(full)).price_series().iter().collect::<Vec<_>>(), ["spot"]);
+    for good in [
+        r#""channel": "heat_pump", "price": {"series": "spot"}"#,
+        r#""schedule": "tou", "period": "on", "price": {"series": "spot"}"#,
+        r#""schedule": "tou", "prices": {"on": {"series": "spot"}, "off": "0.1"}"#,
+        r#""schedule": "tou", "steps": {"on": [{"price": {"series": "a"}, "amount": "1"}], "off": [{"to": "5", "price": "1"}, {"price": "2"}]}"#,
+        r#""measure": {"energy": {"schedule": "tou", "period": "on"}}, "price": {"series": "spot"}"#,
+    ] {
+        assert_eq!(accepted(&energy(good)).price_series().len(), 1, "{good}");
+    }
+    let place = "/charges/0/price";
+    for (members, code, pointer) in [
+        (r#""price": {"series": "Spot"}"#, "bad_name", "/charges/0/price/series"),
+        (r#""price": {"series": "spot", "factor": 2}"#, "not_a_text", "/charges/0/price/factor"),
+        (r#""price": {"series": "spot", "times": "2"}"#, "unknown_field", "/charges/0/price/times"),
+        (r#""price": {"sum": ["1", {"series": "spot"}]}"#, "unknown_field", "/charges/0/price/sum/1/series"),
+        (r#""measure": {"net_energy": {}}, "price": {"series": "spot"}"#, "series_without_energy", place),
+        (r#""measure": "named", "price": {"series": "spot"}"#, "series_without_energy", place),
+        (r#""steps": [{"to": "5", "price": {"series": "spot"}}]"#, "series_with_steps", "/charges/0/steps/0/price"),
+        (
+            r#""schedule": "tou", "steps": {"on": [{"to": "5", "price": "1"}, {"price": {"series": "spot"}}], "off": [{"price": "1"}]}"#,
+            "series_with_steps",
+            "/charges/0/steps/on/1/price",
+        ),
+        (
+            r#""measure": {"energy": {"schedule": "tou", "period": "on"}}, "schedule": "season", "prices": {"summer": {"series": "spot"}}"#,
+            "series_without_energy",
+            "/charges/0/prices/summer",
+        ),
+    ] {
+        refused(&energy(members), &[(code, pointer)]);
+    }
+    let demand = r#"{"id": "d", "kind": "demand", "price": {"series": "spot"}}"#;
+    refused(&with("", demand), &[("series_without_energy", place)]);
+    let charge = r#"{"id": "e", "kind": "energy", "price": "0.1"}"#;
+    refused(&with(r#", "price_series": []"#, charge), &[("unknown_field", "/price_series")]);
 }
 
 #[test]

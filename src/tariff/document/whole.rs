@@ -97,6 +97,10 @@ impl Reader<'_> {
                         charge.cut_attributes.insert(name.clone());
                         plan.attributes.insert(name.clone());
                     }
+                    Measure::Cost(spec) => {
+                        plan.price_series.insert(spec.series.clone());
+                        plan.costs.insert(spec.read());
+                    }
                     _ => {}
                 }
                 plan.reads.extend(measure.reads());

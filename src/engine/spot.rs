@@ -1,0 +1,365 @@
+//! What energy costs at the prices of a series: summed up once for each channel and series, in cells as the energy is, so
+//! that any schedule reads it as differences. Factor and adder come after. Source: PLAN-MODEL section 5, need F.
+
+use std::collections::BTreeMap;
+use std::ops::{AddAssign, Range};
+use std::sync::Arc;
+
+use chrono::{DateTime, SecondsFormat};
+
+use super::Question;
+use super::frame::Frame;
+use super::ground::{Grain, Ground};
+use super::join::{At, Found, Lane, Why, join};
+use super::measure::{Biller, Document, Span, Stop};
+use super::series::{PriceSeries, magnitude_bits};
+use crate::tariff::model::{CostRead, CostSpec, MeasureId, Plan};
+use crate::tariff::number::Exact;
+use crate::tariff::schedule::period_at;
+use crate::usage::{Channel, Series};
+
+/// The price series of a question, joined with the channels that plans price by them.
+#[derive(Debug)]
+pub(super) struct Spot<'a> {
+    prices: &'a BTreeMap<String, Arc<PriceSeries>>,
+    split_evenly: bool,
+    cells: BTreeMap<Key, Option<CostCells>>,
+}
+
+/// A channel, a series and the slots at which plans read them.
+type Key = (Channel, String, Grain);
+
+/// Energy times price of one channel and series by day group and slot.
+#[derive(Debug)]
+struct CostCells {
+    slot_seconds: i64,
+    n_slots: usize,
+    running: Running,
+    blocked: Vec<Blocked>,
+    /// Whether a change of price cuts a reading, which was split evenly.
+    was_split: bool,
+}
+
+/// Running sums of each group, `n_slots + 1` of them, in milliwatt-hours times the last decimal of a price.
+#[derive(Debug)]
+enum Running {
+    Narrow(Vec<i64>),
+    Wide(Vec<i128>),
+}
+
+/// Readings in a row that have no cost for the same reason.
+#[derive(Debug, Clone, Copy)]
+struct Blocked {
+    at: At,
+    n_readings: usize,
+    why: Why,
+}
+
+impl<'a> Spot<'a> {
+    /// The series of a question, nothing joined yet.
+    pub(super) fn new(question: &'a Question) -> Self {
+        let split_evenly = question.options.split_intervals_even;
+        Self { prices: &question.price_series, split_evenly, cells: BTreeMap::new() }
+    }
+
+    /// Notes that a plan reads a channel by a series, which is there.
+    pub(super) fn want(&mut self, cost: &CostRead, grain: Grain) {
+        self.cells.entry((cost.read.channel.clone(), cost.series.clone(), grain)).or_default();
+    }
+
+    /// Joins what is wanted: one pass over the readings for each channel and series.
+    ///
+    /// * `series`: the readings of a channel.
+    pub(super) fn aggregate(&mut self, frame: &Frame, series: impl Fn(&Channel) -> Option<&'a Series> + Sync) {
+        use rayon::prelude::*;
+        self.cells.par_iter_mut().for_each(|((channel, name, grain), cells)| {
+            if let (Some(series), Some(prices)) = (series(channel), self.prices.get(name)) {
+                *cells = Some(CostCells::new(frame, series, prices, *grain, self.split_evenly));
+            }
+        });
+    }
+
+    fn cells(&self, cost: &CostRead, grain: Grain) -> Option<&CostCells> {
+        self.cells.get(&(cost.read.channel.clone(), cost.series.clone(), grain))?.as_ref()
+    }
+}
+
+/// Whether readings were split evenly for what a plan pays by series.
+pub(super) fn was_split(ground: &Ground<'_>, plan: &Plan) -> bool {
+    plan.costs.iter().any(|cost| {
+        let cells = ground.grain(plan, &cost.read).and_then(|grain| ground.spot.cells(cost, grain));
+        cells.is_some_and(|cells| cells.was_split)
+    })
+}
+
+/// A sum of products that is wide enough for all of them.
+trait Sum: Copy + Default + AddAssign {
+    fn product(milliwatt_hours: i64, price: i64) -> Self;
+    fn of(cost: i128) -> Self;
+}
+
+impl Sum for i64 {
+    fn product(milliwatt_hours: i64, price: i64) -> Self {
+        milliwatt_hours * price
+    }
+
+    fn of(cost: i128) -> Self {
+        Self::try_from(cost).expect("the bits of readings and prices were counted")
+    }
+}
+
+impl Sum for i128 {
+    fn product(milliwatt_hours: i64, price: i64) -> Self {
+        Self::from(milliwatt_hours) * Self::from(price)
+    }
+
+    fn of(cost: i128) -> Self {
+        cost
+    }
+}
+
+impl CostCells {
+    fn new(frame: &Frame, series: &Series, prices: &PriceSeries, grain: Grain, split_evenly: bool) -> Self {
+        let mut cells = Self {
+            slot_seconds: grain.0,
+            n_slots: usize::try_from(86_400 / grain.0).unwrap_or(1),
+            running: Running::Narrow(Vec::new()),
+            blocked: Vec::new(),
+            was_split: false,
+        };
+        let n_bits = series.runs().iter().map(|run| magnitude_bits(&run.milliwatt_hours)).max().unwrap_or(0);
+        let n_sum_bits = usize::BITS - series.n_readings().leading_zeros();
+        cells.running = if n_bits + n_sum_bits + prices.n_bits() < 63 {
+            Running::Narrow(cells.sum_up(frame, series, prices, grain, split_evenly))
+        } else {
+            Running::Wide(cells.sum_up(frame, series, prices, grain, split_evenly))
+        };
+        cells
+    }
+
+    fn sum_up<S: Sum>(
+        &mut self,
+        frame: &Frame,
+        series: &Series,
+        prices: &PriceSeries,
+        grain: Grain,
+        split_evenly: bool,
+    ) -> Vec<S> {
+        let width = self.n_slots + 1;
+        let mut running = vec![S::default(); frame.group_dates.len() * width];
+        let pieces = frame.days.pieces(0..frame.days.len());
+        join(series, prices, pieces, grain, split_evenly, |at, found| {
+            let group = frame.group_of_day[at.day];
+            let slot = usize::try_from(at.local / self.slot_seconds).unwrap_or(0).min(self.n_slots - 1);
+            let cells = &mut running[group * width + 1 + slot..(group + 1) * width];
+            match found {
+                Found::Lane(lane) => add(cells, &lane, usize::try_from(at.seconds / self.slot_seconds).unwrap_or(1)),
+                Found::One { cost, is_split } => {
+                    cells[0] += S::of(cost);
+                    self.was_split |= is_split;
+                }
+                Found::Blocked(why) => self.block(at, why),
+            }
+        });
+        for group in running.chunks_exact_mut(width) {
+            let mut sum = S::default();
+            for cell in group {
+                sum += *cell;
+                *cell = sum;
+            }
+        }
+        running
+    }
+
+    fn block(&mut self, at: At, why: Why) {
+        let is_same = |why: Why, other: Why| matches!((why, other), (Why::Missing(_), Why::Missing(_)));
+        match self.blocked.last_mut() {
+            Some(last) if last.at.after(last.n_readings) == at && is_same(last.why, why) => last.n_readings += 1,
+            _ => self.blocked.push(Blocked { at, n_readings: 1, why }),
+        }
+    }
+
+    /// Cost of a group in minutes `[start, end)`.
+    fn cost(&self, group: usize, start: u16, end: u16) -> i128 {
+        let slot = |minute: u16| {
+            usize::try_from((i64::from(minute) * 60 + self.slot_seconds - 1) / self.slot_seconds).unwrap_or(0)
+        };
+        let row = group * (self.n_slots + 1);
+        let (from, to) = (row + slot(start), row + slot(end));
+        match &self.running {
+            Running::Narrow(running) => i128::from(running[to] - running[from]),
+            Running::Wide(running) => running[to] - running[from],
+        }
+    }
+}
+
+/// Adds readings times prices to the cells from the first reading's on.
+///
+/// * `stride`: slots from one reading to the next; 0 counts as 1.
+fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize) {
+    let has_room = lane.readings.len() <= cells.len();
+    if stride <= 1 && has_room && lane.n_a_price == 1 {
+        for ((cell, reading), price) in cells.iter_mut().zip(lane.readings).zip(lane.prices) {
+            *cell += S::product(*reading, *price);
+        }
+    } else if stride <= 1 && has_room {
+        let (mut cells, mut readings, mut n) = (cells, lane.readings, lane.n_first);
+        for price in lane.prices {
+            n = n.min(readings.len());
+            for (cell, reading) in cells.iter_mut().zip(&readings[..n]) {
+                *cell += S::product(*reading, *price);
+            }
+            (cells, readings) = (&mut cells[n..], &readings[n..]);
+            n = lane.n_a_price;
+        }
+    } else {
+        // Readings longer than a slot, or a day longer than the clock says: the last slot takes what lies beyond.
+        let last = cells.len() - 1;
+        for (i, (reading, price)) in lane.pairs().enumerate() {
+            cells[(i * stride.max(1)).min(last)] += S::product(reading, price);
+        }
+    }
+}
+
+/// Cost of one channel at one series by segment and by period of one schedule.
+#[derive(Debug)]
+pub(super) struct CostTable {
+    read: CostRead,
+    /// Decimals of a cost.
+    scale: u32,
+    /// Periods of the schedule, and one more for what no rule covers; 1 without a schedule.
+    width: usize,
+    cost: Vec<i128>,
+    /// By segment and period the first reading that has no cost.
+    blocked: BTreeMap<usize, Blocked>,
+}
+
+impl CostTable {
+    /// Reads the cells of a channel and series through a schedule of a plan.
+    pub(super) fn new(ground: &Ground<'_>, plan: &Plan, read: &CostRead) -> Self {
+        let frame = &ground.frame;
+        let schedule = read.read.schedule.map(|schedule| &plan.schedules[schedule]);
+        let width = schedule.map_or(1, |schedule| schedule.periods.len() + 1);
+        let mut table = Self {
+            read: read.clone(),
+            scale: 6 + ground.spot.prices.get(&read.series).map_or(0, |prices| prices.scale()),
+            width,
+            cost: vec![0; frame.segments.len() * width],
+            blocked: BTreeMap::new(),
+        };
+        let cells = ground.grain(plan, &read.read).and_then(|grain| ground.spot.cells(read, grain));
+        let Some(cells) = cells else { return table };
+        for (segment, groups) in frame.segment_groups.iter().enumerate() {
+            for group in groups.clone() {
+                let row = segment * width;
+                let Some(schedule) = schedule else {
+                    table.cost[row] += cells.cost(group, 0, 1440);
+                    continue;
+                };
+                for stretch in schedule.pattern(frame.group_dates[group], ground.calendars) {
+                    table.cost[row + usize::from(stretch.period)] += cells.cost(group, stretch.start, stretch.end);
+                }
+            }
+        }
+        for blocked in &cells.blocked {
+            table.block(ground, plan, *blocked);
+        }
+        table
+    }
+
+    fn block(&mut self, ground: &Ground<'_>, plan: &Plan, blocked: Blocked) {
+        let frame = &ground.frame;
+        let segment = frame.segments.partition_point(|segment| segment.end <= blocked.at.day);
+        let pattern = self
+            .read
+            .read
+            .schedule
+            .map(|schedule| plan.schedules[schedule].pattern(frame.days.date(blocked.at.day), ground.calendars));
+        for n in 0..blocked.n_readings {
+            let at = blocked.at.after(n);
+            let minute = u16::try_from(at.local / 60).unwrap_or(u16::MAX).min(1439);
+            let period = pattern.map_or(0, |pattern| period_at(pattern, minute).map_or(self.width - 1, usize::from));
+            let why = if n == 0 { blocked.why } else { Why::Missing(at.start) };
+            self.blocked.entry(segment * self.width + period).or_insert(Blocked { at, n_readings: 1, why });
+        }
+    }
+
+    /// Cost of segments in a period, in money before factor and adder.
+    ///
+    /// # Errors
+    /// A reading there without a price, or one that a price cuts.
+    fn cost(&self, segments: Range<usize>, period: usize) -> Result<Exact, Stop> {
+        let mut sum = 0;
+        for cell in segments.map(|segment| segment * self.width + period) {
+            if let Some(blocked) = self.blocked.get(&cell) {
+                return Err(self.fault(blocked));
+            }
+            sum += self.cost[cell];
+        }
+        Ok(Exact::scaled(sum, self.scale))
+    }
+
+    fn fault(&self, blocked: &Blocked) -> Stop {
+        let (series, minutes, start) = (&self.read.series, blocked.at.seconds / 60, text(blocked.at.start));
+        match blocked.why {
+            Why::Missing(from) => {
+                let message = format!(
+                    "the price series {series:?} has no price from {} on, and there is a reading of {minutes} minutes \
+                     from {start}: import its prices",
+                    text(from)
+                );
+                Stop::fault("price_missing", message)
+            }
+            Why::Cut(boundary) => {
+                let message = format!(
+                    "the reading of {minutes} minutes from {start} is cut in two at {}, where a price of {series:?} ends",
+                    text(boundary)
+                );
+                Stop::fault("interval_too_coarse", message)
+            }
+        }
+    }
+}
+
+fn text(instant: i64) -> String {
+    DateTime::from_timestamp(instant, 0)
+        .map_or_else(|| instant.to_string(), |instant| instant.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+impl Document<'_> {
+    /// Energy times price of a span, in money before factor and adder.
+    ///
+    /// # Errors
+    /// As [`CostTable::cost`].
+    pub(super) fn cost(&self, spec: &CostSpec, span: Span) -> Result<Exact, Stop> {
+        let read = spec.read();
+        let table = self.costs.iter().find(|table| table.read == read);
+        let table = table.expect("a plan's costs are collected with its measures");
+        table.cost(span.segments(), spec.energy.period.map_or(0, |period| period.period))
+    }
+}
+
+impl Biller<'_> {
+    /// What a quantity costs by a series: `factor x cost + adder x quantity`, times what the charge is counted per.
+    ///
+    /// * `quantity`: with `per` in it already.
+    pub(super) fn by_series(
+        &mut self,
+        (cost, factor, adder): (MeasureId, Option<MeasureId>, Option<MeasureId>),
+        quantity: &Exact,
+        per: &Exact,
+        span: Span,
+    ) -> Result<Exact, Stop> {
+        let mut money = self.measure(cost, span)?.times(per);
+        if let Some(factor) = factor {
+            money = money.times(&self.measure(factor, span)?);
+        }
+        if let Some(adder) = adder {
+            money = money.plus(&self.measure(adder, span)?.times(quantity));
+        }
+        Ok(money)
+    }
+}
+
+#[cfg(test)]
+mod tests;
