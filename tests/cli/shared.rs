@@ -67,6 +67,32 @@ fn bill_takes_calendars_and_bills_as_the_service_does() {
 }
 
 #[test]
+fn bill_takes_prices_and_bills_as_the_service_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, prices) = (fixture("plans/hourly-price.json"), fixture("prices/hourly-2017-03.csv"));
+    let usage = fixture("usage/il-home-60min-2017-dst.csv");
+    let period = "2017-03-06/2017-03-20";
+    let bill = |more: &str| {
+        let arguments = format!("bill --plan {plan} --usage {usage} --time-zone America/Chicago --period {period}");
+        run(folder.path(), &format!("{arguments} {more}"))
+    };
+    let missing = bill("--format json");
+    assert_eq!((missing.code, &missing.json()["plans"][0]["code"]), (1, &json!("price_series_missing")));
+    // As two other engines bill it: 366.2 kWh come to 50.1700703, 14 days to 5.32.
+    let offline = bill(&format!("--format json --prices spot={prices} --expect 55.49")).done();
+    let table = bill(&format!("--prices spot={prices}")).done().stdout;
+    assert!(table.contains("366.2") && table.contains("spot, mean 0.137002") && table.contains("50.17007"), "{table}");
+    let at = |arguments: &str| run(folder.path(), &format!("{arguments} --database-url sqlite://x.db")).done();
+    at("import customer --id c-1 --time-zone America/Chicago");
+    at(&format!("import usage {usage} --customer c-1"));
+    at(&format!("import plan {plan}"));
+    at(&format!("import prices {prices} --id spot"));
+    let stored = at(&format!("compare --customer c-1 --plan hourly-price --period {period} --format json"));
+    assert_eq!(offline.stdout.trim_end(), stored.result());
+    assert_eq!(stored.json()["inputs"]["price_series"], json!({"spot": 1}));
+}
+
+#[test]
 fn a_wrong_line_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("us.txt"), "2026-01-01\n2026-02-30\n").unwrap();
