@@ -8,7 +8,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use samebill::engine::{Aggregated, Options, PlanToBill, Question, VersionInForce, compare, instants};
+use samebill::engine::{
+    Aggregated, Options, PlanToBill, Price, PriceSeries, Question, VersionInForce, compare, instants,
+};
 use samebill::tariff::Tariff;
 use samebill::usage::{Channel, Quality, Reading, Series};
 use samebill::words::BillingPeriod;
@@ -82,6 +84,22 @@ fn question(n_plans: usize) -> Question {
     }
 }
 
+/// A plan that pays for each quarter hour at the price of a series.
+fn question_by_series(price_minutes: u32) -> Question {
+    let document = r#"{"name": "hourly", "currency": "USD", "charges": [
+        {"id": "standing", "kind": "fixed", "price": "0.41", "per": "day"},
+        {"id": "energy", "kind": "energy", "price": {"series": "spot", "factor": "1.05", "adder": "0.0217"}},
+        {"id": "tax", "kind": "tax", "percent": "6.25"}]}"#;
+    let mut question = question(1);
+    question.plans[0].versions[0].tariff = Arc::new(Tariff::from_json(document).unwrap());
+    // Below zero now and then, five decimals.
+    let digits = |start: i64| start / 900 * 7_919 % 30_000 - 2_000;
+    let starts = instants(ZONE, &year()).step_by(price_minutes as usize * 60);
+    let prices = starts.map(|start| Price { start, seconds: price_minutes * 60, digits: digits(start) });
+    question.price_series.insert("spot".to_owned(), Arc::new(PriceSeries::from_sorted(prices, 5)));
+    question
+}
+
 fn bench(c: &mut Criterion) {
     // One thread: what is measured is work, not cores.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -108,6 +126,20 @@ fn bench(c: &mut Criterion) {
         });
         group.bench_function(format!("compare/{n_plans}_plans/year_15min"), |b| {
             b.iter(|| pool.install(|| compare(black_box(&question)).unwrap()));
+        });
+    }
+    for (name, price_minutes) in [("year_15min", 15), ("year_15min_of_hourly_prices", 60)] {
+        let question = question_by_series(price_minutes);
+        let result = pool.install(|| compare(&question)).unwrap();
+        assert!(result.plans[0].periods.iter().all(|month| month.line_items[1].price_series.is_some()));
+        // Without the text: the readings added up, joined with their prices, and billed.
+        group.bench_function(format!("price_series/{name}"), |b| {
+            b.iter(|| {
+                pool.install(|| {
+                    let aggregated = Aggregated::new(black_box(&question)).unwrap();
+                    black_box(aggregated.price().unwrap());
+                });
+            });
         });
     }
     group.finish();
