@@ -175,6 +175,7 @@ mod tests {
                         kind: "energy".to_owned(),
                         label: "Energy".to_owned(),
                         plan_version: 1,
+                        included_plan_id: None,
                         tou_period: None,
                         tier: None,
                         quantity: "1".to_owned(),

@@ -11,7 +11,7 @@ use super::ladder::{Ladder, Slice};
 use super::measure::{Biller, Document, Span, Stop};
 use crate::tariff::model::{BoundsPer, Charge, Kind, Measure, Part, Per, PeriodRef, Resets, Rounding, Step, StepPrice};
 use crate::tariff::number::{Exact, Money, RoundingMode};
-use crate::tariff::{BrokenMonthBounds, DatedValues, RoundingOverride, TierAllocation, TierScope, model::PlanRounding};
+use crate::tariff::{BrokenMonthBounds, DatedValues, RoundingOverride, TierAllocation, TierScope};
 use crate::words::AttributeValue;
 
 /// A line before it is written down.
@@ -84,7 +84,7 @@ impl<'a> Biller<'a> {
         }
         let mut rounding = Money::ZERO;
         if let Some((document, _)) = held.last()
-            && let Some(rule) = rounding_of(&self.documents[*document]).total
+            && let Some(rule) = total_rounding(&self.documents[*document])
         {
             let rounded = settle(&Exact::from(total), Some(rule))?;
             rounding = rounded.minus(total).ok_or(Stop::TooLarge)?;
@@ -133,9 +133,10 @@ impl<'a> Biller<'a> {
             return Ok(Rc::clone(bill));
         }
         let charge: &'a Charge = &self.documents[document].plan.charges[index];
-        let place = format!("/charges/{index}");
-        let span = self.span_of(document, month);
-        let bill = Rc::new(self.charge_anew(charge, span, Applied::Yes).map_err(|stop| stop.at(&place))?);
+        let span = self.span_of(document, month, charge);
+        let place = || self.documents[document].plan.place_of_charge(index);
+        let bill = self.charge_anew(charge, span, Applied::Yes).map_err(|stop| stop.at(&place()))?;
+        let bill = Rc::new(bill);
         self.charge_bills.insert((document, month, index), Rc::clone(&bill));
         Ok(bill)
     }
@@ -180,11 +181,7 @@ impl<'a> Biller<'a> {
         if charge.kind == Kind::Minimum {
             lines.retain(|line| !line.exact.is_zero());
         }
-        let document = &self.documents[span.document];
-        let rounding = match document.conventions.rounding {
-            Some(RoundingOverride::None) => None,
-            _ => charge.rounding.or(rounding_of(document).lines),
-        };
+        let rounding = self.rounding_of_lines(charge, span);
         let total = settle_lines(&mut lines, rounding)?;
         Ok(ChargeBill { amounts: share_out(&sums, total)?, lines })
     }
@@ -193,7 +190,7 @@ impl<'a> Biller<'a> {
     fn parts_of(&self, charge: &Charge, span: Span) -> Vec<Span> {
         let frame = &self.ground.frame;
         let mut cuts: Vec<usize> = charge.term_cuts.iter().map(|date| frame.segment_from(*date)).collect();
-        let splits = matches!(self.documents[span.document].conventions.dated_values, None | Some(DatedValues::Split));
+        let splits = matches!(self.conventions(span).dated_values, None | Some(DatedValues::Split));
         if splits {
             cuts.extend(charge.value_cuts.iter().map(|date| frame.segment_from(*date)));
             for name in &charge.cut_attributes {
@@ -343,7 +340,7 @@ impl<'a> Biller<'a> {
         let month = &self.ground.frame.months[span.month];
         let n_days = self.n_days(span, None);
         let part = if n_days == month.n_days { Exact::ONE } else { Exact::fraction(n_days, month.n_days) };
-        let whole = self.documents[span.document].conventions.broken_month_bounds == Some(BrokenMonthBounds::Whole);
+        let whole = self.conventions(span).broken_month_bounds == Some(BrokenMonthBounds::Whole);
         match &month.broken_share {
             Some(share) if !whole => part.times(share),
             _ => part,
@@ -375,7 +372,7 @@ impl<'a> Biller<'a> {
         span: Span,
     ) -> Result<Vec<Vec<Slice>>, Stop> {
         let overrides = &self.question.options.conventions;
-        let own = &document.plan.conventions;
+        let own = &document.plan.sources[charge.source].conventions;
         let is_energy =
             matches!(document.plan.measures[charge.parts[0].measure], Measure::Energy(_) | Measure::NetEnergy(_));
         let scope = overrides.tier_scope.or(charge.tier_scope).or(own.tier_scope).unwrap_or(TierScope::AllPeriods);
@@ -411,6 +408,18 @@ impl<'a> Biller<'a> {
         fill::prorated(ladders, &quantities, rules.scope)
     }
 
+    /// The rounding of a charge's lines: its own, that of its document, or what stands in place of it.
+    fn rounding_of_lines(&self, charge: &Charge, span: Span) -> Option<Rounding> {
+        let document = &self.documents[span.document];
+        let otherwise = match self.conventions(span).rounding {
+            Some(RoundingOverride::None) => return None,
+            Some(RoundingOverride::Total) => None,
+            Some(RoundingOverride::Lines) => Some(to_the_last_digit(document)),
+            None => document.plan.sources[charge.source].lines,
+        };
+        charge.rounding.or(otherwise)
+    }
+
     /// The factor of a charge in one of its periods.
     fn per(&mut self, charge: &Charge, part: &Part, span: Span) -> Result<Exact, Stop> {
         let period = period_of(charge, part).or(charge.period);
@@ -437,21 +446,19 @@ fn period_of(charge: &Charge, part: &Part) -> Option<PeriodRef> {
     charge.split.zip(part.period).map(|(schedule, period)| PeriodRef { schedule, period })
 }
 
-/// The roundings of a document, or what stands in place of them.
-fn rounding_of(document: &Document<'_>) -> PlanRounding {
-    let digits = || {
-        Some(Rounding {
-            to: crate::tariff::currency_unit(document.plan.currency_decimals),
-            mode: RoundingMode::HalfUp,
-            each_charge: false,
-        })
-    };
-    match document.conventions.rounding {
-        None => document.plan.rounding,
-        Some(RoundingOverride::None) => PlanRounding { lines: None, total: None },
-        Some(RoundingOverride::Lines) => PlanRounding { lines: digits(), total: None },
-        Some(RoundingOverride::Total) => PlanRounding { lines: None, total: digits() },
+/// The rounding of a document's total, or what stands in place of it.
+fn total_rounding(document: &Document<'_>) -> Option<Rounding> {
+    // From outside, so the same for all sources.
+    match document.conventions[0].rounding {
+        None => document.plan.total_rounding,
+        Some(RoundingOverride::None | RoundingOverride::Lines) => None,
+        Some(RoundingOverride::Total) => Some(to_the_last_digit(document)),
     }
+}
+
+fn to_the_last_digit(document: &Document<'_>) -> Rounding {
+    let to = crate::tariff::currency_unit(document.plan.currency_decimals);
+    Rounding { to, mode: RoundingMode::HalfUp, each_charge: false }
 }
 
 /// Settles an amount: by its rounding, looking at the exact fraction, or at 18 decimals.

@@ -14,8 +14,8 @@ use super::measure::{Biller, Document, Stop};
 use super::render::{self, Edition};
 use super::result::{ComparisonResult, UsageSummary};
 use super::{EngineError, PlanFault, PlanToBill, Question, coverage, spot};
-use crate::tariff::Tariff;
 use crate::tariff::model::Plan;
+use crate::tariff::{Tariff, TariffError};
 use crate::words::{AttributeValue, BillingPeriod, PlanReference};
 
 /// A plan whose versions have been put under the conventions of the question.
@@ -160,10 +160,14 @@ fn check_currencies(question: &Question) -> Result<(), EngineError> {
 fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>, Vec<PlanFault>> {
     let mut tariffs = Vec::with_capacity(plan.versions.len());
     for version in &plan.versions {
-        match version.tariff.under(&question.options.conventions) {
+        let tariff = match version.tariff.not_included() {
+            Some(errors) => Err(errors.clone()),
+            None => version.tariff.under(&question.options.conventions),
+        };
+        match tariff {
             Ok(tariff) => tariffs.push(tariff),
             Err(errors) => {
-                let fault = |error: crate::tariff::TariffError| PlanFault {
+                let fault = |error: TariffError| PlanFault {
                     plan_id: plan.reference.clone(),
                     code: error.code,
                     pointer: error.pointer,
@@ -178,15 +182,16 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
     if !missing.is_empty() {
         return Err(missing);
     }
-    let zones: BTreeSet<String> =
-        tariffs.iter().map(|tariff| tariff.plan().time_zone.unwrap_or(question.time_zone).name().to_owned()).collect();
+    let sources = tariffs.iter().flat_map(|tariff| &tariff.plan().sources);
+    let zones: BTreeSet<&str> = sources.map(|source| source.time_zone.unwrap_or(question.time_zone).name()).collect();
     if zones.len() > 1 {
-        let zones: Vec<String> = zones.into_iter().collect();
+        let zones: Vec<&str> = zones.into_iter().collect();
+        let what = "versions of this plan, or plans that it includes,";
         return Err(vec![PlanFault {
             plan_id: plan.reference.clone(),
             code: "time_zones_differ".to_owned(),
             pointer: "/time_zone".to_owned(),
-            message: format!("versions of this plan run on different clocks: {}", zones.join(", ")),
+            message: format!("{what} run on different clocks: {}", zones.join(", ")),
         }]);
     }
     let time_zone = tariffs.first().and_then(|tariff| tariff.plan().time_zone).unwrap_or(question.time_zone);
@@ -196,15 +201,18 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
 /// Calendars that a plan names and nobody has imported.
 fn missing_calendars(question: &Question, plan: &PlanToBill, tariffs: &[Tariff]) -> Vec<PlanFault> {
     let mut faults: Vec<PlanFault> = Vec::new();
-    for schedule in tariffs.iter().flat_map(|tariff| &tariff.plan().schedules) {
-        for (i, calendar) in schedule.holidays.iter().enumerate() {
-            if !question.calendars.contains_key(calendar) {
-                faults.push(PlanFault {
-                    plan_id: plan.reference.clone(),
-                    code: "calendar_missing".to_owned(),
-                    pointer: format!("/schedules/{}/holidays/{i}", schedule.name),
-                    message: format!("the calendar {calendar:?} is not known: import it"),
-                });
+    for document in tariffs.iter().map(Tariff::plan) {
+        for (index, schedule) in document.schedules.iter().enumerate() {
+            for (i, calendar) in schedule.holidays.iter().enumerate() {
+                if !question.calendars.contains_key(calendar) {
+                    let place = document.place_of_schedule(index).member(&format!("holidays/{i}"));
+                    faults.push(PlanFault {
+                        plan_id: plan.reference.clone(),
+                        code: "calendar_missing".to_owned(),
+                        message: place.tell(&format!("the calendar {calendar:?} is not known: import it")),
+                        pointer: place.pointer,
+                    });
+                }
             }
         }
     }
@@ -217,11 +225,15 @@ fn missing_series(question: &Question, plan: &PlanToBill, tariffs: &[Tariff]) ->
     let mut faults: Vec<PlanFault> = Vec::new();
     for tariff in tariffs {
         let names = tariff.price_series().iter().filter(|name| !question.price_series.contains_key(*name));
-        faults.extend(names.map(|name| PlanFault {
-            plan_id: plan.reference.clone(),
-            code: "price_series_missing".to_owned(),
-            pointer: tariff.plan().charge_by_series(name).map_or(String::new(), |charge| format!("/charges/{charge}")),
-            message: format!("the price series {name:?} is not known: import its prices"),
+        faults.extend(names.map(|name| {
+            let message = format!("the price series {name:?} is not known: import its prices");
+            let place = tariff.plan().charge_by_series(name).map(|charge| tariff.plan().place_of_charge(charge));
+            PlanFault {
+                plan_id: plan.reference.clone(),
+                code: "price_series_missing".to_owned(),
+                message: place.as_ref().map_or(message.clone(), |place| place.tell(&message)),
+                pointer: place.map_or(String::new(), |place| place.pointer),
+            }
         }));
     }
     faults.dedup();
@@ -276,16 +288,16 @@ fn want(question: &Question, ground: &mut Ground<'_>, prepared: &mut Prepared<'_
     for tariff in &prepared.tariffs {
         let plan = tariff.plan();
         let cut = ground.want(plan, question.options.split_intervals_even).map_err(|cut| {
-            let schedule = &plan.schedules[cut.schedule].name;
+            let place = plan.place_of_schedule(cut.schedule);
             let (hour, minute) = (cut.minute / 60, cut.minute % 60);
             Box::new(PlanFault {
                 plan_id: prepared.plan.reference.clone(),
                 code: "interval_too_coarse".to_owned(),
-                pointer: format!("/schedules/{schedule}"),
-                message: format!(
+                message: place.tell(&format!(
                     "readings of {} minutes are cut in two by the boundary {hour:02}:{minute:02} of this schedule",
                     cut.seconds / 60
-                ),
+                )),
+                pointer: place.pointer,
             })
         })?;
         prepared.split_evenly |= cut;

@@ -69,7 +69,7 @@ impl Biller<'_> {
                 if charge.condition.is_none() || !charge.on_bill {
                     continue;
                 }
-                let amount = match self.charge_anew(charge, self.span_of(document, month), Applied::No) {
+                let amount = match self.charge_anew(charge, self.span_of(document, month, charge), Applied::No) {
                     Ok(bill) if bill.lines.is_empty() => continue,
                     Ok(bill) => bill.lines.iter().try_fold(Money::ZERO, |sum, line| sum.plus(line.money)),
                     Err(_) => None,

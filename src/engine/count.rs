@@ -10,7 +10,7 @@ use crate::tariff::{DailyAmounts, MonthlyAmounts, YearlyAmounts};
 impl Biller<'_> {
     /// Days, months or years as `per` counts them.
     pub(super) fn count(&self, unit: TimeUnit, span: Span, period: Option<PeriodRef>) -> Exact {
-        let conventions = &self.documents[span.document].conventions;
+        let conventions = self.conventions(span);
         match unit {
             TimeUnit::Day if conventions.daily_amounts == Some(DailyAmounts::AverageMonth) => {
                 self.count_plainly(TimeUnit::Month, span, period).times(&Exact::fraction(365, 12))

@@ -15,7 +15,7 @@ use super::ground::{Ground, Table};
 use super::spot::CostTable;
 use crate::tariff::ConventionOverrides;
 use crate::tariff::model::{
-    EnergySpec, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, Plan, Read, Take,
+    Charge, EnergySpec, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, Plan, PlanPlace, Read, Take,
 };
 use crate::tariff::number::{Decimal, Exact};
 use crate::tariff::{DatedValues, MissingHistory, dated};
@@ -41,10 +41,10 @@ impl Stop {
     }
 
     /// The same with its place, if it has none.
-    pub(super) fn at(self, place: &str) -> Self {
+    pub(super) fn at(self, place: &PlanPlace) -> Self {
         match self {
             Self::Fault { code, pointer: None, message } => {
-                Self::Fault { code, pointer: Some(place.to_owned()), message }
+                Self::Fault { code, pointer: Some(place.pointer.clone()), message: place.tell(&message) }
             }
             other => other,
         }
@@ -57,8 +57,8 @@ pub(super) struct Document<'a> {
     pub(super) plan: &'a Plan,
     pub(super) tables: Vec<Table>,
     pub(super) costs: Vec<CostTable>,
-    /// The conventions from outside over the plan's own.
-    pub(super) conventions: ConventionOverrides,
+    /// The conventions from outside over those of each document that the plan is read from.
+    pub(super) conventions: Vec<ConventionOverrides>,
 }
 
 impl<'a> Document<'a> {
@@ -68,7 +68,11 @@ impl<'a> Document<'a> {
             plan,
             tables: plan.reads.iter().map(|read| Table::new(ground, plan, read)).collect(),
             costs: plan.costs.iter().map(|cost| CostTable::new(ground, plan, cost)).collect(),
-            conventions: question.options.conventions.over(plan.conventions),
+            conventions: plan
+                .sources
+                .iter()
+                .map(|source| question.options.conventions.over(source.conventions))
+                .collect(),
         }
     }
 
@@ -84,6 +88,8 @@ impl<'a> Document<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Span {
     pub(super) document: usize,
+    /// Which of the documents that the plan is read from asks.
+    pub(super) source: usize,
     pub(super) month: usize,
     pub(super) first: usize,
     pub(super) end: usize,
@@ -220,7 +226,7 @@ impl<'a> Biller<'a> {
     pub(super) fn value_date(&self, span: Span) -> NaiveDate {
         let frame = &self.ground.frame;
         let month = &frame.months[span.month].period;
-        match self.documents[span.document].conventions.dated_values {
+        match self.conventions(span).dated_values {
             Some(DatedValues::AtStart) => month.start(),
             Some(DatedValues::AtEnd) => month.end().pred_opt().unwrap_or(month.start()),
             None | Some(DatedValues::Split) => frame.first_date(span.first),
@@ -300,22 +306,27 @@ impl<'a> Biller<'a> {
             .fold(Exact::ZERO, |sum, (_, money)| sum.plus(&Exact::from(*money))))
     }
 
-    /// The segments of a month on which a document bills: where it is in force, or the whole of an earlier month.
-    pub(super) fn span_of(&self, document: usize, month: usize) -> Span {
+    /// The segments of a month on which a charge is billed: where its document is in force, or the whole of an earlier
+    /// month.
+    pub(super) fn span_of(&self, document: usize, month: usize, charge: &Charge) -> Span {
         let all = self.ground.frame.months[month].segments.clone();
         let held = self.in_force[month].iter().find(|(other, _)| *other == document).map_or(all, |(_, s)| s.clone());
-        Span { document, month, first: held.start, end: held.end }
+        Span { document, source: charge.source, month, first: held.start, end: held.end }
     }
 
-    /// All of a month, billed by a document.
-    fn whole_month(&self, document: usize, month: usize) -> Span {
+    /// All of another month.
+    fn whole_month(&self, span: Span, month: usize) -> Span {
         let all = self.ground.frame.months[month].segments.clone();
-        Span { document, month, first: all.start, end: all.end }
+        Span { month, first: all.start, end: all.end, ..span }
+    }
+
+    /// The conventions of whoever asks.
+    pub(super) fn conventions(&self, span: Span) -> &'a ConventionOverrides {
+        &self.documents[span.document].conventions[span.source]
     }
 
     fn over_months(&mut self, over: &OverMonths, span: Span) -> Result<Exact, Stop> {
-        let document = span.document;
-        let refuse = self.documents[document].conventions.missing_history == Some(MissingHistory::Refuse);
+        let refuse = self.conventions(span).missing_history == Some(MissingHistory::Refuse);
         let n_back = over.last - u32::from(over.current);
         let mut values: Vec<Exact> = Vec::new();
         for back in (1..=n_back).rev() {
@@ -338,7 +349,7 @@ impl<'a> Biller<'a> {
                 continue;
             };
             if self.is_named(over, month) {
-                let whole = self.whole_month(document, month);
+                let whole = self.whole_month(span, month);
                 values.push(self.measure(over.of, whole)?);
             }
         }
@@ -386,7 +397,7 @@ impl<'a> Biller<'a> {
             if before.is_none_or(|before| is_emptied(carry_until, before, start)) {
                 carried = 0;
             }
-            let mut part = self.whole_month(span.document, month);
+            let mut part = self.whole_month(span, month);
             if month == span.month {
                 // A month in parts: the first part takes what was carried.
                 part = Span { first: part.first, ..span };

@@ -128,11 +128,13 @@ fn line_item(documents: &[Edition<'_>], billed: &BilledLine) -> Result<LineItem,
     let charge = &document.plan.charges[billed.charge];
     let line = &billed.line;
     let tou_period = charge.split.zip(line.period).map(|(s, p)| document.plan.schedules[s].periods[p].clone());
+    let included = document.plan.sources[charge.source].included.as_ref();
     Ok(LineItem {
         charge_id: charge.id.clone(),
         kind: charge.kind.as_str().to_owned(),
         label: charge.label.clone(),
-        plan_version: document.version,
+        plan_version: included.map_or(document.version, |included| included.version),
+        included_plan_id: included.map(|included| included.plan_id.as_str().to_owned()),
         tou_period,
         tier: line.step.map(|step| u32::try_from(step + 1).unwrap_or(u32::MAX)),
         quantity: line.quantity.text(0).ok_or(EngineError::TooLarge)?,
@@ -152,6 +154,7 @@ fn rounding_line(documents: &[Edition<'_>], money: Money, plan: &Plan) -> LineIt
         kind: Kind::Rounding.as_str().to_owned(),
         label: "rounding".to_owned(),
         plan_version: documents.last().map_or(1, |document| document.version),
+        included_plan_id: None,
         tou_period: None,
         tier: None,
         quantity: money.text(0),

@@ -133,6 +133,9 @@ pub struct LineItem {
     pub label: String,
     /// The plan version it comes from; the last one where lines of several were added.
     pub plan_version: u32,
+    /// The included plan whose version that is; `None` for charges of the plan's own document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub included_plan_id: Option<String>,
     /// Time-of-use period, where the charge has them.
     pub tou_period: Option<String>,
     /// Step of the ladder, from 1, where it has more than one.

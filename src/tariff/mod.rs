@@ -4,17 +4,20 @@
 //! text; `schedule.rs` compiles rules to stretches of a day. No readings and no bill here.
 
 mod cdr;
+mod condition;
 mod conventions;
 mod currency;
 mod detect;
 mod document;
 mod foreign;
+mod including;
 mod json;
 pub(crate) mod model;
 pub(crate) mod number;
 mod octopus;
 mod overrides;
 pub(crate) mod schedule;
+mod sources;
 mod urdb;
 
 use std::collections::BTreeSet;
@@ -31,6 +34,7 @@ pub use conventions::{
 pub use detect::PlanFormat;
 pub(crate) use document::{currency_unit, dated};
 pub use foreign::{ForeignOptions, Vat};
+pub use including::IncludedTariff;
 
 use self::json::Json;
 use self::model::Plan;
@@ -74,6 +78,10 @@ impl fmt::Display for TariffErrors {
 pub struct Tariff {
     plan: Arc<Plan>,
     canonical: Arc<str>,
+    /// The plans that its document includes, once they are put to it.
+    included: Arc<[IncludedTariff]>,
+    /// Why it cannot be billed as long as they are not.
+    not_included: Option<Arc<TariffErrors>>,
 }
 
 impl Tariff {
@@ -87,8 +95,14 @@ impl Tariff {
     }
 
     fn from_document(json: &Json<'_>) -> Result<Self, TariffErrors> {
-        let plan = document::read(json)?;
-        Ok(Self { plan: Arc::new(plan), canonical: json.canonical().into() })
+        let plan = document::read(json, None)?;
+        let missing: Vec<TariffError> = plan.includes.iter().map(model::Include::missing).collect();
+        Ok(Self {
+            plan: Arc::new(plan),
+            canonical: json.canonical().into(),
+            included: Arc::default(),
+            not_included: (!missing.is_empty()).then(|| Arc::new(TariffErrors(missing))),
+        })
     }
 
     /// Reads and checks a tariff of the OpenEI Utility Rate Database (one object, or an API reply of one item).
@@ -194,7 +208,13 @@ impl Tariff {
             return Ok(self.clone());
         }
         let mut json = Json::parse(&self.canonical)?;
-        overrides::apply(&mut json, overrides);
-        Self::from_document(&json)
+        let mut included = including::documents(&self.included)?;
+        overrides::apply(&mut json, &mut included, overrides);
+        let is_known = self.not_included.is_none();
+        Ok(Self {
+            plan: Arc::new(document::read(&json, is_known.then_some(&included))?),
+            canonical: json.canonical().into(),
+            ..self.clone()
+        })
     }
 }

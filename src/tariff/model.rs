@@ -2,14 +2,15 @@
 //! filled in and every name replaced by an index.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
 
-use super::conventions::{ConventionOverrides, TierAllocation, TierScope};
+pub(crate) use super::condition::{Condition, Test};
+use super::conventions::{TierAllocation, TierScope};
 use super::number::{Decimal, RoundingMode};
 use super::schedule::Schedule;
+pub(crate) use super::sources::{Include, IncludedVersion, PlanPlace, Source};
 use crate::usage::Channel;
 
 /// Index into [`Plan::measures`].
@@ -34,11 +35,15 @@ pub(crate) struct Plan {
     pub(crate) tags: Vec<String>,
     pub(crate) time_zone: Option<Tz>,
     pub(crate) schedules: Vec<Schedule>,
+    /// The plans it includes, in the order of their names.
+    pub(crate) includes: Vec<Include>,
+    /// The documents it is read from: those of included plans, then its own.
+    pub(crate) sources: Vec<Source>,
     /// Every distinct measure once; parts stand before what is made of them.
     pub(crate) measures: Vec<Measure>,
     pub(crate) charges: Vec<Charge>,
-    pub(crate) rounding: PlanRounding,
-    pub(crate) conventions: ConventionOverrides,
+    /// The rounding of the total; that of the lines is the sources'.
+    pub(crate) total_rounding: Option<Rounding>,
     pub(crate) not_billed: Vec<(String, String)>,
     pub(crate) look_back_months: u32,
     pub(crate) attributes: BTreeSet<String>,
@@ -254,7 +259,10 @@ impl Kind {
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a charge")]
 pub(crate) struct Charge {
+    /// Of an included plan with the name under which it is included before it: `network_standing`.
     pub(crate) id: String,
+    /// The document it stands in: index into [`Plan::sources`].
+    pub(crate) source: usize,
     pub(crate) kind: Kind,
     pub(crate) label: String,
     /// The schedule over whose periods the charge is split.
@@ -294,44 +302,6 @@ pub(crate) struct Charge {
     pub(crate) extensive: bool,
     /// Whether what its bounds are held against does.
     pub(crate) extensive_bounds: bool,
-}
-
-/// What must be so with an attribute of the customer for a charge to be on the bill.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Condition {
-    pub(crate) attribute: String,
-    pub(crate) test: Test,
-}
-
-/// What the attribute must be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Test {
-    Flag(bool),
-    Word(String),
-    /// Both bounds belong to it; at least one is there.
-    Number {
-        at_least: Option<Decimal>,
-        at_most: Option<Decimal>,
-    },
-}
-
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is ", self.attribute)?;
-        match &self.test {
-            Test::Flag(flag) => write!(f, "{flag}"),
-            Test::Word(word) => f.write_str(word),
-            Test::Number { at_least, at_most } => {
-                if let Some(bound) = at_least {
-                    write!(f, "at least {bound}")?;
-                }
-                if at_least.is_some() && at_most.is_some() {
-                    f.write_str(" and ")?;
-                }
-                at_most.map_or(Ok(()), |bound| write!(f, "at most {bound}"))
-            }
-        }
-    }
 }
 
 /// A ladder and what runs through it.
@@ -411,14 +381,6 @@ pub(crate) struct Rounding {
     pub(crate) mode: RoundingMode,
     /// The charge as a whole, not each line.
     pub(crate) each_charge: bool,
-}
-
-/// The document's own roundings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct PlanRounding {
-    /// Of the charges that say nothing.
-    pub(crate) lines: Option<Rounding>,
-    pub(crate) total: Option<Rounding>,
 }
 
 impl Plan {

@@ -3,10 +3,21 @@
 use std::borrow::Cow;
 
 use super::conventions::{ConventionOverrides, ExportRule};
+use super::document::IncludedDocument;
 use super::json::Json;
 
-/// Changes a document that has passed its checks.
-pub(super) fn apply(json: &mut Json<'_>, overrides: &ConventionOverrides) {
+/// Changes a document that has passed its checks, and those it includes. Gives the ids of the charges that are gone, as
+/// this document names them.
+pub(super) fn apply(
+    json: &mut Json<'_>,
+    included: &mut [IncludedDocument<'_>],
+    overrides: &ConventionOverrides,
+) -> Vec<String> {
+    let mut removed: Vec<String> = Vec::new();
+    for document in included {
+        let inner = apply(&mut document.json, &mut document.included, overrides);
+        removed.extend(inner.into_iter().map(|id| format!("{}_{id}", document.name)));
+    }
     if let Some(window) = overrides.wrapping_window {
         set_wrapping_window(json, window.as_str());
     }
@@ -14,8 +25,9 @@ pub(super) fn apply(json: &mut Json<'_>, overrides: &ConventionOverrides) {
         && rule != ExportRule::Credit
         && let Some(Json::Array(charges)) = member(json, "charges")
     {
-        replace_export(charges, rule);
+        replace_export(charges, rule, &mut removed);
     }
+    removed
 }
 
 fn member<'j, 'a>(json: &'j mut Json<'a>, name: &str) -> Option<&'j mut Json<'a>> {
@@ -35,16 +47,15 @@ fn set_wrapping_window(json: &mut Json<'_>, text: &'static str) {
 
 /// Takes the plan's export charges away; puts a credit at the price of the import behind each energy charge, or lets
 /// the energy charges measure what is left after the export.
-fn replace_export(charges: &mut Vec<Json<'_>>, rule: ExportRule) {
+///
+/// * `removed`: ids that are gone already; those of the export charges are added.
+fn replace_export(charges: &mut Vec<Json<'_>>, rule: ExportRule, removed: &mut Vec<String>) {
     let kind_is = |charge: &Json<'_>, kind: &str| charge.get("kind").and_then(Json::as_str) == Some(kind);
-    let removed: Vec<String> = charges
-        .iter()
-        .filter(|charge| kind_is(charge, "export_credit"))
-        .filter_map(|charge| charge.get("id").and_then(Json::as_str).map(str::to_owned))
-        .collect();
+    let exports = charges.iter().filter(|charge| kind_is(charge, "export_credit"));
+    removed.extend(exports.filter_map(|charge| charge.get("id").and_then(Json::as_str).map(str::to_owned)));
     charges.retain(|charge| !kind_is(charge, "export_credit"));
     for charge in charges.iter_mut() {
-        forget(charge, &removed);
+        forget(charge, removed);
     }
     let mut i = 0;
     while i < charges.len() {

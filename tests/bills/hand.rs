@@ -11,7 +11,7 @@ use std::sync::Arc;
 use chrono::{Datelike, NaiveDate, Timelike};
 use rust_decimal::Decimal;
 use samebill::engine::{LineItem, NotApplied, Price, PriceSeries, VersionInForce, compare, instants};
-use samebill::tariff::{ForeignOptions, Tariff};
+use samebill::tariff::{ForeignOptions, IncludedTariff, Tariff};
 use samebill::usage::{Channel, Quality, Reading, Series};
 use samebill::words::{AttributeValue, BillingPeriod};
 use serde::Deserialize;
@@ -29,6 +29,9 @@ struct Case {
     plan_file: Option<String>,
     #[serde(default)]
     versions: Vec<Version>,
+    /// Plans that it includes, by their ids.
+    #[serde(default)]
+    included: BTreeMap<String, serde_json::Value>,
     time_zone: chrono_tz::Tz,
     /// First day, and the day after the last.
     period: (String, String),
@@ -105,7 +108,7 @@ fn every_hand_worked_bill_comes_out() {
 
 fn check(case: &Case) -> Result<(), String> {
     let asked = period(&case.period.0, &case.period.1);
-    let read = |plan: &serde_json::Value| Tariff::from_json(&plan.to_string()).map_err(|e| e.to_string());
+    let read = |plan: &serde_json::Value| read_with(plan, &case.included);
     let first = match &case.plan_file {
         Some(name) => tariff(
             &Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/plans").join(name),
@@ -143,6 +146,17 @@ fn check(case: &Case) -> Result<(), String> {
         return Err(format!("lines\n    {}\n  totals {totals:?}\n  not applied {not_applied:?}", lines.join("\n    ")));
     }
     Ok(())
+}
+
+/// A plan with those that it includes.
+fn read_with(plan: &serde_json::Value, known: &BTreeMap<String, serde_json::Value>) -> Result<Tariff, String> {
+    let tariff = Tariff::from_json(&plan.to_string()).map_err(|e| e.to_string())?;
+    let mut included = Vec::new();
+    for (name, plan_id) in tariff.includes() {
+        let tariff = Arc::new(read_with(&known[plan_id.as_str()], known)?);
+        included.push(IncludedTariff { name: name.to_owned(), plan_id: plan_id.clone(), version: 1, tariff });
+    }
+    tariff.including(included).map_err(|e| e.to_string())
 }
 
 /// A line as a case writes it.

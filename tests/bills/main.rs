@@ -3,6 +3,7 @@
 mod calendar;
 mod foreign;
 mod hand;
+mod includes;
 mod pairs;
 mod properties;
 mod support;

@@ -49,6 +49,9 @@ pub struct LineSide {
     pub amount: String,
     /// The plan version it comes from.
     pub plan_version: u32,
+    /// The included plan whose version that is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub included_plan_id: Option<String>,
 }
 
 type Place = (NaiveDate, String, String, Option<String>, Option<u32>);
@@ -111,6 +114,7 @@ fn line_difference(
         price_series: line.price_series.clone(),
         amount: line.amount.clone(),
         plan_version: line.plan_version,
+        included_plan_id: line.included_plan_id.clone(),
     };
     let (period_start, charge_id, kind, tou_period, tier) = place.clone();
     Ok(Some(LineDifference {
@@ -137,6 +141,7 @@ mod tests {
             kind: "energy".to_owned(),
             label: charge.to_owned(),
             plan_version: 1,
+            included_plan_id: None,
             tou_period: None,
             tier: None,
             quantity: "1".to_owned(),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::json::Json;
 use super::super::model::{
-    BoundsPer, Charge, DemandSpec, EnergySpec, Kind, Measure, MeasureId, OverMonths, Per, PeriodRef, Resets, Take,
-    TimeUnit,
+    BoundsPer, Charge, DemandSpec, EnergySpec, Include, Kind, Measure, MeasureId, OverMonths, Per, PeriodRef, Resets,
+    Take, TimeUnit,
 };
 use super::super::number::Decimal;
 use super::measure::ReadMeasure;
@@ -34,16 +34,17 @@ pub(super) struct Ratchet {
 
 impl<'a> Reader<'a> {
     /// Reads `charges`: a list; names are known before the first is read.
-    pub(super) fn charges(&mut self, node: &Node<'a>) -> Vec<Charge> {
+    pub(super) fn charges(&mut self, node: &Node<'a>, includes: &[Include]) -> Vec<Charge> {
         let items = node.items(&mut self.faults);
-        if items.is_empty() && matches!(node.json, Json::Array(_)) {
+        let first = self.on_bill.len();
+        if items.is_empty() && includes.is_empty() && self.prefix.is_empty() && matches!(node.json, Json::Array(_)) {
             self.faults.add("missing_field", &node.pointer, "a plan needs a charge");
         }
-        if items.len() > MAX_CHARGES {
+        if first + items.len() > MAX_CHARGES {
             self.faults.add("too_many", &node.pointer, format!("a plan has at most {MAX_CHARGES} charges"));
             return Vec::new();
         }
-        for (index, item) in items.iter().enumerate() {
+        for (index, item) in (first..).zip(&items) {
             self.on_bill.push(!matches!(item.json.get("on_bill"), Some(Json::Bool(false))));
             if let Some(id) = item.json.get("id").and_then(Json::as_str)
                 && self.charge_names.insert(id.to_owned(), index).is_some()
@@ -51,17 +52,21 @@ impl<'a> Reader<'a> {
                 let message = format!("{id:?} is the id of another charge, too");
                 self.faults.add("duplicate_name", &format!("{}/id", item.pointer), message);
             }
+            for member in ["id", "group"] {
+                self.check_not_included(item, member, includes);
+            }
             if let Some(group) = item.json.get("group").and_then(Json::as_str) {
                 self.groups.entry(group.to_owned()).or_default().push(index);
             }
         }
-        for group in self.groups.keys() {
-            if let Some(charge) = self.charge_names.get(group) {
+        let own_groups = self.groups.iter().filter(|(_, charges)| charges.iter().any(|charge| *charge >= first));
+        for (group, _) in own_groups {
+            if let Some(charge) = self.charge_names.get(group).filter(|charge| **charge >= first) {
                 let message = format!("{group:?} is the id of a charge and the name of a group");
-                self.faults.add("duplicate_name", &format!("/charges/{charge}/id"), message);
+                self.faults.add("duplicate_name", &format!("/charges/{}/id", charge - first), message);
             }
         }
-        items.iter().enumerate().filter_map(|(index, item)| self.charge(index, item)).collect()
+        (first..).zip(&items).filter_map(|(index, item)| self.charge(index, item)).collect()
     }
 
     fn charge(&mut self, index: usize, node: &Node<'a>) -> Option<Charge> {
@@ -121,10 +126,11 @@ impl<'a> Reader<'a> {
         let first = parts.first()?.measure;
         let extensive = self.facts[first].0;
         let unit = self.line_unit(first, per);
-        let id = id?;
+        let id = format!("{}{}", self.prefix, id?);
         Some(Charge {
             label: label.unwrap_or_else(|| id.replace('_', " ")),
-            id: id.to_owned(),
+            id,
+            source: self.sources.len().saturating_sub(1),
             kind,
             split,
             period: period_ref,
@@ -176,7 +182,7 @@ impl<'a> Reader<'a> {
         period: Option<PeriodRef>,
         per: Per,
     ) -> Option<Quantity> {
-        let above: Vec<usize> = (0..index).filter(|charge| self.on_bill[*charge]).collect();
+        let above: Vec<usize> = (self.first_charge..index).filter(|charge| self.on_bill[*charge]).collect();
         let written = object.take("measure").map(|n| self.open_measure(&n));
         let default = match kind {
             Kind::Energy | Kind::Adder | Kind::ExportCredit => {

@@ -341,6 +341,10 @@ impl<'a> Reader<'a> {
                 charges.push(*charge);
             } else if let Some(group) = self.groups.get(name) {
                 charges.extend(group);
+            } else if let Some(charge) = self.stand_in_for(name) {
+                if !charges.contains(&charge) {
+                    charges.push(charge);
+                }
             } else {
                 let message = format!("{name:?} is neither a charge nor a group of this plan");
                 self.faults.add("unknown_name", &item.pointer, message);

@@ -4,6 +4,7 @@
 
 mod charge;
 mod condition;
+mod include;
 mod ladder;
 mod measure;
 mod schedule;
@@ -15,12 +16,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono_tz::Tz;
 
+pub(super) use self::include::IncludedDocument;
 pub(crate) use self::measure::dated;
 use self::walk::{Faults, Node, Object};
 use super::conventions::ConventionOverrides;
 use super::currency::currency_decimals;
 use super::json::Json;
-use super::model::{Measure, MeasureId, Names, Plan, PlanRounding, Rounding};
+use super::model::{Charge, Include, IncludedVersion, Measure, MeasureId, Names, Plan, Rounding, Source};
 use super::number::{Decimal, RoundingMode};
 use super::schedule::Schedule;
 use super::{TariffError, TariffErrors};
@@ -33,9 +35,12 @@ const MAX_STEPS: usize = 1_000;
 const MAX_LOOK_BACK_MONTHS: u32 = 36;
 
 /// Reads and checks a document.
-pub(super) fn read(json: &Json<'_>) -> Result<Plan, TariffErrors> {
+///
+/// * `included`: the plans it includes; `None` where they are not known: one charge without an amount stands for each, so
+///   that the rest of the document can be checked.
+pub(super) fn read(json: &Json<'_>, included: Option<&[IncludedDocument<'_>]>) -> Result<Plan, TariffErrors> {
     let mut reader = Reader::default();
-    let plan = reader.plan(&Node { json, pointer: String::new() });
+    let plan = reader.plan(&Node { json, pointer: String::new() }, included);
     match plan {
         Some(plan) if reader.faults.0.is_empty() => Ok(plan),
         _ => Err(TariffErrors(reader.faults.0)),
@@ -57,8 +62,34 @@ struct Reader<'a> {
     charge_names: Names,
     groups: BTreeMap<String, Vec<usize>>,
     on_bill: Vec<bool>,
+    /// The charges of the documents that have been read.
+    charges: Vec<Charge>,
+    /// Those documents, and the one being read from when its charges are.
+    sources: Vec<Source>,
+    /// Index of the first charge of the document being read, those it includes among them.
+    first_charge: usize,
+    /// What stands before the ids of its charges.
+    prefix: String,
+    /// For a document that is included: the place in the plan's own document by which it is.
+    outermost: Option<String>,
+    /// The plans it includes that are not known, each with the charge that stands for it.
+    stand_ins: Vec<(String, usize)>,
     n_steps: usize,
     n_nested: usize,
+}
+
+/// What stands in a document besides its schedules, measures and charges.
+struct Head {
+    name: Option<String>,
+    currency: Option<String>,
+    currency_decimals: u32,
+    provider: Option<String>,
+    territory: Option<String>,
+    tags: Vec<String>,
+    includes: Vec<Include>,
+    total: Option<Rounding>,
+    /// With that of the plans it includes.
+    not_billed: Vec<(String, String)>,
 }
 
 enum NamedMeasure<'a> {
@@ -68,63 +99,22 @@ enum NamedMeasure<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn plan(&mut self, node: &Node<'a>) -> Option<Plan> {
-        let mut object = node.object(&mut self.faults)?;
-        let name = object.want("name", &mut self.faults).and_then(|n| self.short_text(&n, 200));
-        let currency = object.want("currency", &mut self.faults).and_then(|n| self.currency(&n));
-        let provider = object.take("provider").and_then(|n| self.short_text(&n, 200));
-        let territory = object.take("territory").and_then(|n| self.short_text(&n, 200));
-        for free_text in ["source", "notes"] {
-            if let Some(n) = object.take(free_text) {
-                self.short_text(&n, 20_000);
-            }
-        }
-        let tags = object.take("tags").map(|n| self.tags(&n)).unwrap_or_default();
-        let time_zone = object.take("time_zone").and_then(|n| self.time_zone(&n));
-        let not_billed = object.take("not_billed").map(|n| self.not_billed(&n)).unwrap_or_default();
-        for later in ["include"] {
-            if let Some(n) = object.take(later) {
-                self.faults.add("not_supported_yet", &n.pointer, format!("{later:?} cannot be billed yet"));
-            }
-        }
-        let conventions = object.take("conventions").map(|n| self.conventions(&n)).unwrap_or_default();
-        let rounding = object.take("rounding");
-        let schedules = object.take("schedules");
-        let measures = object.take("measures");
-        let charges = object.want("charges", &mut self.faults);
-        object.finish("a plan", &mut self.faults);
-
-        self.currency = currency.clone().unwrap_or_default();
-        let decimals = currency_decimals(&self.currency).unwrap_or(2);
-        let rounding = self.plan_rounding(rounding.as_ref(), decimals);
-        if let Some(node) = schedules {
-            self.read_schedules(&node, &conventions);
-        }
-        if let Some(node) = measures {
-            for (name, node) in node.entries(&mut self.faults) {
-                if walk::check_name(name, &node.pointer, &mut self.faults) {
-                    self.named_measures.insert(name, NamedMeasure::Unread(node));
-                }
-            }
-        }
-        let charges = charges.map(|n| self.charges(&n)).unwrap_or_default();
-        let names: Vec<&str> = self.named_measures.keys().copied().collect();
-        for name in names {
-            self.named_measure(name);
-        }
+    fn plan(&mut self, node: &Node<'a>, included: Option<&'a [IncludedDocument<'a>]>) -> Option<Plan> {
+        let head = self.document(node, included, None)?;
         let mut plan = Plan {
-            name: name?,
-            currency: currency?,
-            currency_decimals: decimals,
-            provider,
-            territory,
-            tags,
-            time_zone,
+            name: head.name?,
+            currency: head.currency?,
+            currency_decimals: head.currency_decimals,
+            provider: head.provider,
+            territory: head.territory,
+            tags: head.tags,
+            time_zone: self.sources.iter().rev().find_map(|source| source.time_zone),
+            includes: head.includes,
             measures: std::mem::take(&mut self.measures),
-            charges,
-            rounding,
-            conventions,
-            not_billed,
+            charges: std::mem::take(&mut self.charges),
+            total_rounding: head.total,
+            sources: std::mem::take(&mut self.sources),
+            not_billed: head.not_billed,
             look_back_months: 0,
             attributes: BTreeSet::new(),
             calendars: self.schedules.iter().flat_map(|schedule| schedule.holidays.iter().cloned()).collect(),
@@ -143,6 +133,76 @@ impl<'a> Reader<'a> {
             self.finish(&mut plan);
         }
         Some(plan)
+    }
+
+    /// Reads a document and those it includes: their schedules, measures and charges are put behind one another.
+    ///
+    /// * `version`: where it comes from, if it is an included one.
+    fn document(
+        &mut self,
+        node: &Node<'a>,
+        documents: Option<&'a [IncludedDocument<'a>]>,
+        version: Option<IncludedVersion>,
+    ) -> Option<Head> {
+        let mut object = node.object(&mut self.faults)?;
+        let name = object.want("name", &mut self.faults).and_then(|n| self.short_text(&n, 200));
+        let currency = object.want("currency", &mut self.faults).and_then(|n| self.currency(&n));
+        let provider = object.take("provider").and_then(|n| self.short_text(&n, 200));
+        let territory = object.take("territory").and_then(|n| self.short_text(&n, 200));
+        for free_text in ["source", "notes"] {
+            if let Some(n) = object.take(free_text) {
+                self.short_text(&n, 20_000);
+            }
+        }
+        let tags = object.take("tags").map(|n| self.tags(&n)).unwrap_or_default();
+        let time_zone = object.take("time_zone").and_then(|n| self.time_zone(&n));
+        let not_billed = object.take("not_billed").map(|n| self.not_billed(&n)).unwrap_or_default();
+        let others = object.take("include");
+        let conventions = object.take("conventions").map(|n| self.conventions(&n)).unwrap_or_default();
+        let rounding = object.take("rounding");
+        let schedules = object.take("schedules");
+        let measures = object.take("measures");
+        // A plan may be made of others alone.
+        let charges = if others.is_some() { object.take("charges") } else { object.want("charges", &mut self.faults) };
+        object.finish("a plan", &mut self.faults);
+
+        self.currency = currency.clone().unwrap_or_default();
+        let currency_decimals = currency_decimals(&self.currency).unwrap_or(2);
+        let [lines, total] = self.plan_rounding(rounding.as_ref(), currency_decimals);
+        let includes = others.map(|n| self.includes(&n)).unwrap_or_default();
+        let mut head =
+            Head { name, currency, currency_decimals, provider, territory, tags, includes, total, not_billed };
+        let first_charge = self.on_bill.len();
+        match documents {
+            Some(documents) => self.include(documents, &mut head),
+            None => self.stand_in(&head.includes),
+        }
+        self.first_charge = first_charge;
+        self.sources.push(Source {
+            included: version,
+            first_charge: self.on_bill.len(),
+            first_schedule: self.schedules.len(),
+            time_zone,
+            conventions,
+            lines,
+        });
+        if let Some(node) = schedules {
+            self.read_schedules(&node, &conventions);
+        }
+        if let Some(node) = measures {
+            for (name, node) in node.entries(&mut self.faults) {
+                if walk::check_name(name, &node.pointer, &mut self.faults) {
+                    self.named_measures.insert(name, NamedMeasure::Unread(node));
+                }
+            }
+        }
+        let charges = charges.map(|n| self.charges(&n, &head.includes)).unwrap_or_default();
+        self.charges.extend(charges);
+        let names: Vec<&str> = self.named_measures.keys().copied().collect();
+        for name in names {
+            self.named_measure(name);
+        }
+        Some(head)
     }
 
     fn short_text(&mut self, node: &Node<'a>, most: usize) -> Option<String> {
@@ -258,22 +318,23 @@ impl<'a> Reader<'a> {
         node.word(&modes, &mut self.faults)
     }
 
-    fn plan_rounding(&mut self, node: Option<&Node<'a>>, decimals: u32) -> PlanRounding {
+    /// The roundings of the charges that say nothing, and of the total.
+    fn plan_rounding(&mut self, node: Option<&Node<'a>>, decimals: u32) -> [Option<Rounding>; 2] {
         let digits = Rounding { to: currency_unit(decimals), mode: RoundingMode::HalfUp, each_charge: false };
-        let mut rounding = PlanRounding { lines: None, total: Some(digits) };
-        let Some(mut object) = node.and_then(|n| n.object(&mut self.faults)) else { return rounding };
+        let [mut lines, mut total] = [None, Some(digits)];
+        let Some(mut object) = node.and_then(|n| n.object(&mut self.faults)) else { return [lines, total] };
         let is_none = |n: &Node<'_>| n.json.as_str() == Some("none");
         if let Some(n) = object.take("lines")
             && !is_none(&n)
         {
-            rounding.lines = self.rounding(&n, false);
-            rounding.total = None;
+            lines = self.rounding(&n, false);
+            total = None;
         }
         if let Some(n) = object.take("total") {
-            rounding.total = if is_none(&n) { None } else { self.rounding(&n, false) };
+            total = if is_none(&n) { None } else { self.rounding(&n, false) };
         }
         object.finish("rounding", &mut self.faults);
-        rounding
+        [lines, total]
     }
 
     /// The id of a measure, the same for the same measure.

@@ -44,7 +44,7 @@ impl Reader<'_> {
                             path[first..].iter().map(|(index, _)| plan.charges[*index].id.as_str()).collect();
                         self.faults.add(
                             "cycle",
-                            &format!("/charges/{referred}"),
+                            &plan.place_of_charge(referred).pointer,
                             format!("these charges refer to each other in a circle: {}", circle.join(", ")),
                         );
                         return;
@@ -74,7 +74,7 @@ impl Reader<'_> {
             let too_deep = of_charge.iter().position(|measures| measures.iter().any(|id| depths[*id] > MAX_CHAIN));
             if let Some(charge) = too_deep {
                 let message = "measures and charges refer to each other in too long a chain";
-                self.faults.add("too_deep", &format!("/charges/{charge}"), message);
+                self.faults.add("too_deep", &plan.place_of_charge(charge).pointer, message);
             }
             if !changed || too_deep.is_some() {
                 return;
