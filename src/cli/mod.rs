@@ -23,6 +23,7 @@ mod import;
 mod local;
 mod migrate;
 mod output;
+mod plan;
 mod serve;
 mod supersede;
 
@@ -54,6 +55,8 @@ enum Command {
     Bill(Box<bill::Bill>),
     #[command(subcommand)]
     Import(import::Import),
+    #[command(subcommand)]
+    Plan(plan::Plan),
     Compare(compare::Compare),
     Supersede(supersede::Supersede),
     History(history::History),
@@ -70,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Demo(command) => command.run(cli.format),
         Command::Bill(command) => command.run(cli.format),
         Command::Import(command) => command.run(cli.format),
+        Command::Plan(command) => command.run(cli.format),
         Command::Compare(command) => command.run(cli.format),
         Command::Supersede(command) => command.run(cli.format),
         Command::History(command) => command.run(cli.format),

@@ -14,6 +14,7 @@ mod plans;
 mod price_series;
 mod request;
 mod routes;
+mod schemas;
 mod service;
 mod usage;
 

@@ -7,7 +7,7 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, Resource, guard};
 
 use super::error::{Code, Problem};
-use super::{billing_periods, calendars, comparisons, customers, plans, price_series, service, usage};
+use super::{billing_periods, calendars, comparisons, customers, plans, price_series, schemas, service, usage};
 
 /// The whole table.
 pub fn routes(config: &mut ServiceConfig) {
@@ -26,6 +26,8 @@ pub fn routes(config: &mut ServiceConfig) {
     at("/v1/plans/{id}").get(plans::get).put(plans::put).into(config);
     at("/v1/plans/{id}/versions").get(plans::versions).into(config);
     at("/v1/plans/{id}/versions/{version}").get(plans::version).into(config);
+
+    at("/v1/schemas/plan").get(schemas::plan).into(config);
 
     at("/v1/billing-periods").get(billing_periods::list).into(config);
     at("/v1/billing-periods/{id}").get(billing_periods::get).put(billing_periods::put).into(config);

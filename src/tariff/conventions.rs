@@ -14,11 +14,11 @@ pub struct UnknownChoice {
 
 /// An enum whose variants each have one spelling, the same in plan documents, flags and settings.
 macro_rules! choices {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$doc])*
+    ($(#[doc = $doc:literal])* $name:ident { $($(#[doc = $variant_doc:literal])* $variant:ident = $text:literal,)+ }) => {
+        $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub enum $name { $($(#[$variant_doc])* $variant,)+ }
+        pub enum $name { $($(#[doc = $variant_doc])* $variant,)+ }
 
         impl $name {
             /// Every spelling, the default first.
@@ -50,6 +50,17 @@ macro_rules! choices {
         impl From<$name> for String {
             fn from(choice: $name) -> Self {
                 choice.as_str().to_owned()
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let choices = [$(concat!("`", $text, "`:", $($variant_doc),*)),+].join(" ");
+                let description = format!("{} {choices} The first is the default.", concat!($($doc),*).trim());
+                schemars::json_schema!({"type": "string", "enum": Self::CHOICES, "description": description})
             }
         }
 

@@ -32,6 +32,7 @@ pub use conventions::{
     RoundingOverride, TierAllocation, TierScope, UnknownChoice, WrappingWindow, YearlyAmounts,
 };
 pub use detect::PlanFormat;
+pub use document::plan_schema;
 pub(crate) use document::{currency_unit, dated};
 pub use foreign::{ForeignOptions, Vat};
 pub use including::IncludedTariff;

@@ -9,6 +9,7 @@ mod processes;
 mod races;
 mod refusals;
 mod resources;
+mod schemas;
 mod shared;
 mod shared_answers;
 mod story;

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::support::run;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "serve",
     "demo",
     "bill",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 14] = [
     "import period",
     "import calendar",
     "import prices",
+    "plan schema",
     "compare",
     "supersede",
     "history",

@@ -5,6 +5,7 @@ mod demo;
 mod foreign;
 mod help;
 mod migrate;
+mod plan;
 mod readme;
 mod service;
 mod shared;

@@ -10,6 +10,7 @@ use super::super::model::{
 use super::super::number::Decimal;
 use super::measure::ReadMeasure;
 use super::walk::{Node, Object, check_name};
+use super::words::RESETS;
 use super::{MAX_CHARGES, Reader, refuse_both};
 use crate::usage::Channel;
 
@@ -89,10 +90,7 @@ impl<'a> Reader<'a> {
         }
         let on_bill = object.take("on_bill").and_then(|n| n.flag(&mut self.faults)).unwrap_or(true);
         let rounding = object.take("rounding").and_then(|n| self.rounding(&n, true));
-        let resets = object.take("resets").and_then(|n| {
-            let words = [("billing_month", Resets::BillingMonth), ("day", Resets::Day), ("year", Resets::Year)];
-            n.word(&words, &mut self.faults)
-        });
+        let resets = object.take("resets").and_then(|n| n.word(&RESETS, &mut self.faults));
         let tier_scope = object.take("tier_scope").and_then(|n| n.choice(&mut self.faults));
         let tier_allocation = object.take("tier_allocation").and_then(|n| n.choice(&mut self.faults));
         let bounds_per = object.take("bounds_per").and_then(|n| {

@@ -16,7 +16,7 @@ use super::{Head, Reader};
 use crate::words::PlanId;
 
 /// Most plans that one document includes.
-const MAX_INCLUDED: usize = 16;
+pub(super) const MAX_INCLUDED: usize = 16;
 
 /// A version of a plan that another document includes, with those that it includes itself.
 #[derive(Debug)]

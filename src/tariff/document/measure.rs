@@ -5,10 +5,11 @@ use chrono::NaiveDate;
 use super::super::json::Json;
 use super::super::model::{
     DayValue, DemandSpec, Distinct, EnergySpec, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef,
-    Take, TimeUnit,
+    TimeUnit,
 };
 use super::super::number::Decimal;
 use super::walk::{Node, Object};
+use super::words::{DAY_VALUES, DISTINCT, MEASURES, NET_PARTS, TAKES};
 use super::{MAX_LOOK_BACK_MONTHS, NamedMeasure, Reader, month_day};
 use crate::usage::Channel;
 
@@ -166,10 +167,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
             other => {
-                let message = format!(
-                    "{other:?} is no measure; there are days, months, years, energy, demand, net_energy, attribute, \
-                     amount, by_date, sum, times, max, min, divide, round and over_months"
-                );
+                let message = format!("{other:?} is no measure; there are {}", MEASURES.join(", "));
                 self.faults.add("unknown_field", &value.pointer, message);
                 return None;
             }
@@ -272,13 +270,10 @@ impl<'a> Reader<'a> {
         let window_minutes = object.take("window_minutes").map(|n| n.integer(1..=1440, &mut self.faults));
         let sliding = object.take("sliding").map_or(Some(false), |n| n.flag(&mut self.faults));
         let highest = object.take("highest").map_or(Some(1), |n| n.integer(1..=10_000, &mut self.faults));
-        let distinct = object.take("distinct").map_or(Some(Distinct::Readings), |n| {
-            let words = [("readings", Distinct::Readings), ("hours", Distinct::Hours), ("days", Distinct::Days)];
-            n.word(&words, &mut self.faults)
-        });
-        let day_value = object.take("day_value").map_or(Some(DayValue::Highest), |n| {
-            n.word(&[("highest", DayValue::Highest), ("mean", DayValue::Mean)], &mut self.faults)
-        });
+        let distinct =
+            object.take("distinct").map_or(Some(Distinct::Readings), |n| n.word(&DISTINCT, &mut self.faults));
+        let day_value =
+            object.take("day_value").map_or(Some(DayValue::Highest), |n| n.word(&DAY_VALUES, &mut self.faults));
         if day_value == Some(DayValue::Mean) && distinct != Some(Distinct::Days) {
             let place = object.place("day_value");
             self.faults.add("conflicting_fields", &place, "a mean of days wants \"distinct\": \"days\"");
@@ -315,9 +310,7 @@ impl<'a> Reader<'a> {
             }
             date
         });
-        let part = object.take("part").map_or(Some(NetPart::Billed), |n| {
-            n.word(&[("billed", NetPart::Billed), ("carried", NetPart::Carried)], &mut self.faults)
-        });
+        let part = object.take("part").map_or(Some(NetPart::Billed), |n| n.word(&NET_PARTS, &mut self.faults));
         object.finish("net_energy", &mut self.faults);
         let carry_until = match carry_until {
             None => None,
@@ -388,9 +381,7 @@ impl<'a> Reader<'a> {
         let mut object = node.object(&mut self.faults)?;
         let of = object.want("of", &mut self.faults).and_then(|n| self.measure(&n));
         let (last, current, named) = self.months_looked_at(&mut object);
-        let take = object
-            .want("take", &mut self.faults)
-            .and_then(|n| n.word(&[("max", Take::Max), ("mean", Take::Mean), ("sum", Take::Sum)], &mut self.faults));
+        let take = object.want("take", &mut self.faults).and_then(|n| n.word(&TAKES, &mut self.faults));
         object.finish("over_months", &mut self.faults);
         Some(Measure::OverMonths(OverMonths { of: of?, last: last?, current, named, take: take? }))
     }

@@ -8,9 +8,11 @@ mod include;
 mod ladder;
 mod measure;
 mod schedule;
+mod schema;
 mod series;
 mod walk;
 mod whole;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,6 +20,7 @@ use chrono_tz::Tz;
 
 pub(super) use self::include::IncludedDocument;
 pub(crate) use self::measure::dated;
+pub use self::schema::plan_schema;
 use self::walk::{Faults, Node, Object};
 use super::conventions::ConventionOverrides;
 use super::currency::currency_decimals;
@@ -289,7 +292,7 @@ impl<'a> Reader<'a> {
                 rounding.mode = self.rounding_mode(&n)?;
             }
             if with_each && let Some(n) = object.take("each") {
-                rounding.each_charge = n.word(&[("line", false), ("charge", true)], &mut self.faults)?;
+                rounding.each_charge = n.word(&words::ROUNDS_EACH, &mut self.faults)?;
             }
             object.finish("a rounding", &mut self.faults);
             rounding.to = to?;
@@ -309,13 +312,7 @@ impl<'a> Reader<'a> {
     }
 
     fn rounding_mode(&mut self, node: &Node<'a>) -> Option<RoundingMode> {
-        let modes = [
-            ("half_up", RoundingMode::HalfUp),
-            ("half_even", RoundingMode::HalfEven),
-            ("down", RoundingMode::Down),
-            ("up", RoundingMode::Up),
-        ];
-        node.word(&modes, &mut self.faults)
+        node.word(&words::ROUNDING_MODES, &mut self.faults)
     }
 
     /// The roundings of the charges that say nothing, and of the total.

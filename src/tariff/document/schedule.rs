@@ -3,13 +3,13 @@
 use super::super::conventions::{ConventionOverrides, WrappingWindow};
 use super::super::schedule::{ALL_DAYS, ALL_MONTHS, HOLIDAY, MINUTES_OF_DAY, Rule, Schedule};
 use super::walk::{Node, check_name};
+use super::words::{DAY_SETS, DAY_TYPES};
 use super::{Reader, month_day};
 
 /// Most rules of one document.
-const MAX_RULES: usize = 10_000;
-
-const DAY_TYPES: [(&str, usize); 8] =
-    [("mon", 0), ("tue", 1), ("wed", 2), ("thu", 3), ("fri", 4), ("sat", 5), ("sun", 6), ("holiday", HOLIDAY)];
+pub(super) const MAX_RULES: usize = 10_000;
+/// Most calendars of one schedule.
+pub(super) const MAX_CALENDARS: usize = 16;
 
 impl<'a> Reader<'a> {
     /// Reads `schedules`: an object of named lists of rules.
@@ -63,8 +63,8 @@ impl<'a> Reader<'a> {
     /// Names of calendars.
     fn calendars(&mut self, node: &Node<'a>) -> Vec<String> {
         let items = node.items(&mut self.faults);
-        if items.len() > 16 {
-            self.faults.add("too_many", &node.pointer, "a schedule names at most 16 calendars");
+        if items.len() > MAX_CALENDARS {
+            self.faults.add("too_many", &node.pointer, format!("a schedule names at most {MAX_CALENDARS} calendars"));
         }
         items.iter().filter_map(|n| n.name(&mut self.faults)).map(str::to_owned).collect()
     }
@@ -115,9 +115,8 @@ impl<'a> Reader<'a> {
     }
 
     fn days(&mut self, node: &Node<'a>, has_holidays: bool) -> u8 {
-        let sets = [("weekdays", 0b001_1111), ("weekends", 0b110_0000), ("all", ALL_DAYS)];
         if node.json.as_str().is_some() {
-            return node.word(&sets, &mut self.faults).unwrap_or(ALL_DAYS);
+            return node.word(&DAY_SETS, &mut self.faults).unwrap_or(ALL_DAYS);
         }
         let mut mask = 0;
         let items = node.items(&mut self.faults);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::schema::tests as schema;
 use crate::tariff::{IncludedTariff, Tariff, TariffErrors};
 
 /// A plan of these charges and further members.
@@ -29,10 +30,12 @@ fn faults(document: &str) -> Vec<(String, String)> {
 fn refused(document: &str, expected: &[(&str, &str)]) {
     let expected: Vec<(String, String)> = expected.iter().map(|(c, p)| ((*c).to_owned(), (*p).to_owned())).collect();
     assert_eq!(faults(document), expected, "{document}");
+    schema::refuses(document, &expected);
 }
 
 #[track_caller]
 fn accepted(document: &str) -> Tariff {
+    schema::takes(document);
     Tariff::from_json(document).unwrap_or_else(|e| panic!("{e}\n{document}"))
 }
 

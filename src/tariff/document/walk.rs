@@ -1,11 +1,19 @@
 //! Walking a document: each member is taken once, what nobody takes is refused, every fault is kept.
 
+#[cfg(test)]
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use super::super::TariffError;
 use super::super::conventions::UnknownChoice;
 use super::super::json::{Json, push_token};
 use super::super::number::{Decimal, DecimalError};
+
+#[cfg(test)]
+thread_local! {
+    /// The members that were taken of each object read on this thread: the schema must know the same.
+    pub(super) static TAKEN: std::cell::RefCell<BTreeMap<String, BTreeSet<&'static str>>> = const { std::cell::RefCell::new(BTreeMap::new()) };
+}
 
 /// The faults found so far.
 #[derive(Debug, Default)]
@@ -220,6 +228,8 @@ impl<'a> Object<'a> {
 
     /// Refuses what was not taken.
     pub(super) fn finish(self, what: &str, faults: &mut Faults) {
+        #[cfg(test)]
+        TAKEN.with_borrow_mut(|taken| taken.entry(what.to_owned()).or_default().extend(&self.taken));
         for (name, _) in self.members {
             if !self.taken.iter().any(|taken| taken == name) {
                 let message = format!("{what} has no {name:?}; it may have {}", self.taken.join(", "));
