@@ -30,7 +30,8 @@ use crate::words::{InputName, PlanReference};
   samebill bill --plan urdb.json --usage year.csv --period 2018 --conventions sam --format json
   samebill bill --plan flat.json --usage june.csv --expect 85.29 --tolerance 0.01")]
 pub(super) struct Bill {
-    /// A plan: our document or a foreign one (URDB, CDR, Octopus). ID=FILE names it; else its name is that of the file
+    /// A plan: our document or a foreign one (URDB, CDR, Octopus). ID=FILE names it; else its name is that of the file.
+    /// Plans that another one includes are part of it and not billed on their own
     #[arg(long = "plan", required = true, num_args = 1.., value_name = "[ID=]FILE")]
     plans: Vec<String>,
     /// The readings: CSV or JSON
@@ -87,10 +88,11 @@ impl FromStr for NamedFile {
 impl Bill {
     /// Bills and prints.
     pub(super) fn run(self, format: Format) -> Result<(), CliError> {
-        if self.expect.is_some() && self.plans.len() != 1 {
-            return Err(CliError::Usage("--expect checks one plan: give one --plan with it".to_owned()));
-        }
         let asked = build_question(&self)?;
+        if self.expect.is_some() && asked.question.plans.len() != 1 {
+            let message = "--expect checks one plan: give one --plan with it, and those that it includes";
+            return Err(CliError::Usage(message.to_owned()));
+        }
         for assumption in &asked.assumptions {
             remark(&format!("assumed: {assumption}"));
         }

@@ -89,9 +89,12 @@ fn changes(difference: &Value) -> Vec<String> {
         Some(_) => {}
         None => said.push("readings (the old ones are no longer kept)".to_owned()),
     }
-    for plan in list(&changed["plan_versions"]) {
-        let versions = |member: &str| list(&plan[member]).map(Value::to_string).collect::<Vec<_>>().join(",");
-        said.push(format!("{} from version {} to {}", string(&plan["plan_id"]), versions("before"), versions("after")));
+    for (member, what) in [("plan_versions", ""), ("included_plan_versions", "the included plan ")] {
+        for plan in list(&changed[member]) {
+            let versions = |side: &str| list(&plan[side]).map(Value::to_string).collect::<Vec<_>>().join(",");
+            let (before, after) = (versions("before"), versions("after"));
+            said.push(format!("{what}{} from version {before} to {after}", string(&plan["plan_id"])));
+        }
     }
     for (member, what) in [("calendars", "calendar"), ("price_series", "price series")] {
         for input in list(&changed[member]) {

@@ -3,6 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::engine::{ENGINE_VERSION, Question};
+use crate::tariff::{IncludedTariff, Tariff};
 use crate::words::BillingPeriod;
 
 /// SHA-256 over the contents that decide the numbers: readings of the window, attributes that the plans use,
@@ -31,7 +32,7 @@ pub(super) fn digest(question: &Question) -> [u8; 32] {
         for version in &plan.versions {
             parts.number(i64::from(version.version));
             parts.days(std::slice::from_ref(&version.days));
-            parts.text(version.tariff.canonical_json());
+            parts.tariff(&version.tariff);
         }
     }
     parts.count(question.readings.values().filter(|series| !series.is_empty()).count());
@@ -81,6 +82,22 @@ impl Parts {
     fn text(&mut self, text: &str) {
         self.count(text.len());
         self.0.update(text.as_bytes());
+    }
+
+    /// A document, and those it includes.
+    fn tariff(&mut self, tariff: &Tariff) {
+        self.text(tariff.canonical_json());
+        // Only where there are any: questions without them keep the digest of earlier releases.
+        if !tariff.included().is_empty() {
+            self.text("included");
+            self.count(tariff.included().len());
+        }
+        for IncludedTariff { name, plan_id, version, tariff } in tariff.included() {
+            self.text(name);
+            self.text(plan_id.as_str());
+            self.number(i64::from(*version));
+            self.tariff(tariff);
+        }
     }
 
     fn json(&mut self, value: &impl serde::Serialize) {

@@ -92,6 +92,12 @@ impl View {
                     .iter()
                     .map(|plan| (plan.reference.as_str(), plan.versions.as_slice()))
                     .collect(),
+                included_plan_versions: row
+                    .inputs
+                    .included
+                    .iter()
+                    .map(|plan| (plan.plan_id.as_str(), plan.versions.as_slice()))
+                    .collect(),
                 calendars: versions(row, SharedKind::Calendar),
                 price_series: versions(row, SharedKind::PriceSeries),
                 engine: row.inputs.engine,
@@ -154,6 +160,8 @@ struct InputsMember<'a> {
     usage_revision: i64,
     customer_version: i64,
     plan_versions: BTreeMap<&'a str, &'a [u32]>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    included_plan_versions: BTreeMap<&'a str, &'a [u32]>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     calendars: BTreeMap<&'a str, u32>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

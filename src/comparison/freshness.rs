@@ -63,7 +63,7 @@ pub enum Kind {
     UsageCorrected,
     /// The customer's document.
     CustomerChanged,
-    /// A newer version of a plan applies to a day of the period.
+    /// A newer version of a plan, or of one that a plan includes, applies to a day of the period.
     PlanChanged,
     /// A calendar that a plan names has a newer version, and the first to the last date in which it differs reach into the
     /// days that the comparison looked at.
@@ -157,7 +157,9 @@ impl Freshness {
         let mut reasons = Reasons::default();
         reasons.read_marked(store, tenant, row, Some(successor))?;
         let seen = |plan: &crate::words::PlanId, version: u32| {
-            successor.inputs.plans.iter().any(|p| p.reference.plan_id() == plan && version <= p.newest_version)
+            let inputs = &successor.inputs;
+            inputs.plans.iter().any(|p| p.reference.plan_id() == plan && version <= p.newest_version)
+                || inputs.included.iter().any(|p| p.plan_id == *plan && version <= p.newest_version)
         };
         for newer in store.newer_plan_versions(tenant, row.id)? {
             if seen(&newer.plan_id, newer.version) {

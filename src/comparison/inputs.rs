@@ -10,6 +10,7 @@ use itertools::Itertools as _;
 
 use super::digest::digest;
 use super::error::NotInForce;
+use super::includes::{Library, put_together, put_together_files, versions_in_force};
 use super::shared_inputs::{Ranges, SharedInputs};
 use super::tariffs::TariffCache;
 use super::{ComparisonError, NaturalKey};
@@ -50,6 +51,8 @@ pub(super) fn read(
     let versions = store.plan_versions(key.tenant(), &plan_ids)?;
     let references = key.plans().iter().map(|reference| (reference, u32::MAX));
     let plans = plans_to_bill(tariffs, key.tenant(), key.period(), references, &versions)?;
+    let library = Library::read(store, tariffs, key.tenant(), &plans, &versions, |_| u32::MAX)?;
+    let (plans, included) = put_together(&library, tariffs, key.tenant(), plans);
     let calendar = Calendar::read(store, key.tenant(), &customer.document, key.period(), &plans)?;
     let shared = SharedInputs::read(store, key.tenant(), &plans, &calendar.ranges(key.period(), &plans))?;
     let usage = store.usage(key.tenant(), key.customer(), calendar.window.clone())?;
@@ -74,6 +77,7 @@ pub(super) fn read(
         customer_version: customer.version,
         blocks: usage.blocks,
         plans: recorded_plans(&question.plans, &versions),
+        included,
         cycle: calendar.cycle,
         cuts: question.months.iter().skip(1).map(BillingPeriod::start).collect(),
         shared: shared.recorded,
@@ -251,40 +255,14 @@ pub(super) fn plans_to_bill<'a>(
     Ok(plans)
 }
 
-/// For each day the highest version that applies to it, as stretches in date order.
-///
-/// # Errors
-/// The stretches of days to which none applies.
-fn versions_in_force<'a>(
-    period: BillingPeriod,
-    versions: &[&'a PlanVersion],
-) -> Result<Vec<(&'a PlanVersion, BillingPeriod)>, Vec<Range<NaiveDate>>> {
-    let mut stretches: Vec<(Option<&PlanVersion>, Range<NaiveDate>)> = Vec::new();
-    for day in period.start().iter_days().take_while(|day| *day < period.end()) {
-        let in_force =
-            versions.iter().copied().filter(|version| version.applies_on(day)).max_by_key(|version| version.version);
-        let next = day.succ_opt().expect("the period ends after this day");
-        match stretches.last_mut() {
-            Some((last, days)) if last.map(|v| v.version) == in_force.map(|v| v.version) => days.end = next,
-            _ => stretches.push((in_force, day..next)),
-        }
-    }
-    let without: Vec<_> =
-        stretches.iter().filter(|(version, _)| version.is_none()).map(|(_, days)| days.clone()).collect();
-    if !without.is_empty() {
-        return Err(without);
-    }
-    let days = |days: Range<NaiveDate>| BillingPeriod::new(days.start, days.end).expect("a part of a billing period");
-    Ok(stretches.into_iter().filter_map(|(version, range)| Some((version?, days(range)))).collect())
-}
-
 fn recorded_plans(plans: &[PlanToBill], versions: &BTreeMap<PlanId, Vec<PlanVersion>>) -> Vec<RecordedPlan> {
     let newest = |id: &PlanId| versions.get(id).and_then(|all| all.iter().map(|v| v.version).max()).unwrap_or(0);
     plans
         .iter()
         .map(|plan| RecordedPlan {
             reference: plan.reference.clone(),
-            versions: plan.versions.iter().map(|version| version.version).collect(),
+            // Where only an included plan changes, the version stays.
+            versions: plan.versions.iter().map(|version| version.version).dedup().collect(),
             newest_version: newest(plan.reference.plan_id()),
         })
         .collect()
@@ -329,16 +307,17 @@ pub struct SharedFiles {
 /// of the service because it is cut, sorted and narrowed down here as a stored one is.
 ///
 /// * `readings`: by channel, sorted and free of overlap; those outside the input window are left out.
-/// * `plans`: in any order.
+/// * `plans`: in any order; those that others of them include are not compared themselves.
 /// * `shared`: whole; what no plan names is left out.
 pub fn offline_question(
     customer: &CustomerDocument,
     period: BillingPeriod,
-    mut plans: Vec<PlanToBill>,
+    plans: Vec<PlanToBill>,
     readings: &BTreeMap<Channel, Vec<Reading>>,
     shared: &SharedFiles,
     options: &Options,
 ) -> Question {
+    let mut plans = put_together_files(plans);
     plans.sort_by(|a, b| a.reference.cmp(&b.reference));
     let calendar = Calendar::cut(customer, period, look_back_months(&plans), &[]);
     let series = readings
@@ -352,62 +331,4 @@ pub fn offline_question(
         .collect();
     let shared = SharedInputs::offline(shared, &plans, &calendar.ranges(period, &plans));
     question_of(customer, period, &calendar, series, shared, plans, options)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::NewPlanVersion;
-    use crate::words::Timestamp;
-
-    fn version(number: u32, from: Option<&str>, to: Option<&str>) -> PlanVersion {
-        PlanVersion {
-            plan_id: "flat".parse().unwrap(),
-            version: number,
-            content: NewPlanVersion {
-                document: "{}".to_owned(),
-                source: None,
-                media_type: "application/json".to_owned(),
-                in_force_from: from.map(|date| date.parse().unwrap()),
-                in_force_to: to.map(|date| date.parse().unwrap()),
-                name: "Flat".to_owned(),
-                currency: "GBP".to_owned(),
-                provider: None,
-                territory: None,
-                tags: Vec::new(),
-            },
-            created_at: Timestamp::from_micros(0),
-        }
-    }
-
-    fn stretches(versions: &[PlanVersion]) -> Result<Vec<(u32, String)>, Vec<String>> {
-        let june = BillingPeriod::from_year_or_month("2026-06").unwrap().unwrap();
-        versions_in_force(june, &versions.iter().collect::<Vec<_>>())
-            .map(|all| all.iter().map(|(v, days)| (v.version, format!("{}/{}", days.start(), days.end()))).collect())
-            .map_err(|days| days.iter().map(|d| format!("{}/{}", d.start, d.end)).collect())
-    }
-
-    #[test]
-    fn on_each_day_the_highest_version_that_applies_is_in_force() {
-        let all = [
-            version(1, None, None),
-            version(2, Some("2026-06-11"), None),
-            version(3, Some("2026-06-20"), Some("2026-06-21")),
-        ];
-        let expected = [
-            (1, "2026-06-01/2026-06-11"),
-            (2, "2026-06-11/2026-06-20"),
-            (3, "2026-06-20/2026-06-21"),
-            (2, "2026-06-21/2026-07-01"),
-        ];
-        assert_eq!(stretches(&all).unwrap(), expected.map(|(v, days)| (v, days.to_owned())));
-    }
-
-    #[test]
-    fn days_without_a_version_are_named() {
-        let all =
-            [version(1, Some("2026-06-02"), Some("2026-06-11")), version(2, Some("2026-06-12"), Some("2026-06-30"))];
-        let expected = ["2026-06-01/2026-06-02", "2026-06-11/2026-06-12", "2026-06-30/2026-07-01"];
-        assert_eq!(stretches(&all).unwrap_err(), expected);
-    }
 }

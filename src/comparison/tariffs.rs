@@ -7,19 +7,21 @@ use lru::LruCache;
 
 use super::ComparisonError;
 use crate::store::PlanVersion;
-use crate::tariff::Tariff;
+use crate::tariff::{IncludedTariff, Tariff, TariffErrors};
 use crate::words::{PlanId, TenantId};
 
 /// A bounded map from plan version to tariff; the least recently used one goes first.
 pub(super) struct TariffCache {
     compiled: Mutex<LruCache<(TenantId, PlanId, u32), Arc<Tariff>>>,
+    /// By the text of all versions that a tariff is put together of.
+    composed: Mutex<LruCache<(TenantId, String), Arc<Tariff>>>,
 }
 
 impl TariffCache {
     /// * `n_entries`: plan versions kept, at least one.
     pub(super) fn new(n_entries: usize) -> Self {
         let n_entries = NonZeroUsize::new(n_entries).unwrap_or(NonZeroUsize::MIN);
-        Self { compiled: Mutex::new(LruCache::new(n_entries)) }
+        Self { compiled: Mutex::new(LruCache::new(n_entries)), composed: Mutex::new(LruCache::new(n_entries)) }
     }
 
     /// The tariff of a stored version.
@@ -41,4 +43,31 @@ impl TariffCache {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).put(key, Arc::clone(&tariff));
         Ok(tariff)
     }
+
+    /// The tariff of a version and the versions that it includes.
+    ///
+    /// # Errors
+    /// Faults that only the whole shows.
+    pub(super) fn compose(
+        &self,
+        tenant: &TenantId,
+        plan: &PlanId,
+        version: u32,
+        tariff: &Tariff,
+        included: Vec<IncludedTariff>,
+    ) -> Result<Arc<Tariff>, TariffErrors> {
+        let key = (tenant.clone(), format!("{}@{version}{}", plan.as_str(), text(&included)));
+        if let Some(tariff) = self.composed.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(tariff));
+        }
+        let tariff = Arc::new(tariff.including(included)?);
+        self.composed.lock().unwrap_or_else(PoisonError::into_inner).put(key, Arc::clone(&tariff));
+        Ok(tariff)
+    }
+}
+
+/// `(network=ausgrid@2(…),…)`; neither names nor ids hold any of these characters.
+fn text(included: &[IncludedTariff]) -> String {
+    let one = |of: &IncludedTariff| format!("{}={}@{}{}", of.name, of.plan_id, of.version, text(of.tariff.included()));
+    format!("({})", included.iter().map(one).collect::<Vec<_>>().join(","))
 }

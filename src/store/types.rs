@@ -195,6 +195,9 @@ pub struct RecordedInputs {
     pub blocks: Vec<BlockRevision>,
     /// One entry a plan reference, sorted.
     pub plans: Vec<RecordedPlan>,
+    /// Plans that these include, directly or through others, sorted by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub included: Vec<RecordedInclude>,
     /// The billing cycle whose registered periods made the cuts, if one did or could have.
     pub cycle: Option<RecordedCycle>,
     /// Inner bounds between the billing months: for people, the check compares `cycle`.
@@ -232,6 +235,27 @@ pub struct RecordedPlan {
     pub versions: Vec<u32>,
     /// Highest version that existed when they were read.
     pub newest_version: u32,
+}
+
+/// A plan that others include, always in the versions in force.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RecordedInclude {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// Versions that were used, ascending.
+    pub versions: Vec<u32>,
+    /// Highest version that existed when they were read.
+    pub newest_version: u32,
+}
+
+impl RecordedInputs {
+    /// The plans of which a newer version is another input, each with the highest version that was seen: those compared
+    /// in no fixed version, and those that they include.
+    pub fn watched_plans(&self) -> BTreeMap<&PlanId, u32> {
+        let compared = self.plans.iter().filter(|plan| plan.reference.pinned_version().is_none());
+        let compared = compared.map(|plan| (plan.reference.plan_id(), plan.newest_version));
+        compared.chain(self.included.iter().map(|plan| (&plan.plan_id, plan.newest_version))).collect()
+    }
 }
 
 /// A calendar or price series of a comparison and what was looked at.

@@ -145,6 +145,29 @@ fn a_plan_version_and_a_customer_version_in_between_are_in_the_stored_answer() {
 }
 
 #[test]
+fn an_included_plan_that_changes_in_between_is_in_the_stored_answer() {
+    on_each(|app| {
+        let supply = json!({"name": "Supply", "currency": "GBP", "include": {"network": "net"}});
+        app.put_plan("supply", &supply).expect(201);
+        app.put_plan("net", &flat("Network", "0.10")).expect(201);
+        let hold = Hold::at("compare::computed");
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| app.compare(&question(&["supply"])));
+            hold.wait();
+            app.put_plan("net", &flat("Network", "0.20")).expect(200);
+            hold.release();
+            let body = asked.join().unwrap().expect(201).json();
+            assert_eq!(body["inputs"]["included_plan_versions"], json!({"net": [2]}));
+            assert_eq!(
+                (&body["result"]["plans"][0]["total"], &body["freshness"]["state"]),
+                (&json!("159.00"), &json!("fresh"))
+            );
+        });
+        assert_eq!((app.database.count("comparisons"), app.server.service().n_computations()), (1, 2));
+    });
+}
+
+#[test]
 fn a_calendar_that_changes_in_between_is_in_the_stored_answer() {
     on_each(|app| {
         let plan = json!({"name": "Free holidays", "currency": "GBP",

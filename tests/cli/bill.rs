@@ -143,3 +143,22 @@ fn a_convention_is_a_flag() {
     let flag = february("--conventions sam --daily-amounts actual_days");
     assert_eq!(flag, february(""), "a flag wins over the preset");
 }
+
+#[test]
+fn a_plan_that_another_one_includes_is_part_of_it() {
+    let usage = fixture("usage/uk-home-30min-2013-dst.csv");
+    let (supply, network) = (fixture("plans/include/supply.json"), fixture("plans/include/network.json"));
+    let bill = |plans: &str| {
+        let asked = "--time-zone Europe/London --period 2013-10";
+        run(Path::new("."), &format!("bill {plans} --usage {usage} {asked}"))
+    };
+    let table = bill(&format!("--plan {supply} --plan {network} --expect 124.72")).done();
+    assert!(table.stdout.contains("Use of network") && table.stdout.contains("VAT"), "{}", table.stdout);
+    assert_eq!(table.stdout.matches("(network)").count(), 0, "{}", table.stdout);
+    let csv = bill(&format!("--plan {supply} {network} --format csv")).done();
+    assert!(csv.stdout.lines().nth(1).unwrap().ends_with(",GBP,network"), "{}", csv.stdout);
+
+    let without = bill(&format!("--plan {supply}"));
+    assert_eq!(without.code, 1);
+    assert!(without.stderr.contains("/include/network") && without.stderr.contains("import it"), "{}", without.stderr);
+}

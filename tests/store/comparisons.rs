@@ -51,6 +51,47 @@ on_both_engines! {
         assert_eq!((db.count("comparisons"), db.count("comparison_results"), db.count("comparison_plans")), (1, 1, 1));
     }
 
+    fn a_new_version_of_an_included_plan_is_seen(db: &Db) {
+        db.put_customer("c-1");
+        db.put_plan("supply", "s", None, None);
+        db.put_plan("net", "n", None, None);
+        let question = || {
+            let mut new = db.question("c-1", &["supply"]);
+            let net = RecordedInclude { plan_id: "net".parse().unwrap(), versions: vec![1], newest_version: 1 };
+            new.inputs.included = vec![net];
+            new
+        };
+        let (early, late) = (question(), question());
+        let Inserted::Created(row) = db.insert(&early) else { panic!("the first is stored") };
+        assert_eq!(row.inputs.included, early.inputs.included);
+        assert_eq!(db.count("comparison_plans"), 2);
+        // Outside the period: no change.
+        db.put_plan("net", "n2", Some("2026-07-01"), None);
+        assert!(db.current(&early).unwrap().newer_plan_versions.is_empty());
+        db.put_plan("net", "n3", Some("2026-06-30"), None);
+        let newer = db.current(&early).unwrap().newer_plan_versions;
+        assert_eq!(newer.iter().map(|newer| (newer.plan_id.as_str(), newer.version)).collect::<Vec<_>>(), [("net", 3)]);
+        assert_eq!(db.insert(&late), Inserted::InputsChanged);
+        // Lists by plan find what compares it.
+        let of_plan = |plan: &str| {
+            let plan = Some(plan.parse().unwrap());
+            let filter = ComparisonFilter { plan, ..ComparisonFilter::default() };
+            db.store.list_comparisons(&db.tenant, &filter, None, 10).unwrap().len()
+        };
+        assert_eq!((of_plan("supply"), of_plan("net")), (1, 0));
+
+        // Compared as well, it is watched once; pinned, for the sake of the other.
+        let mut both = db.question("c-1", &["net", "supply"]);
+        both.inputs.included = vec![RecordedInclude { newest_version: 3, ..early.inputs.included[0].clone() }];
+        assert!(matches!(db.insert(&both), Inserted::Created(_)));
+        let mut pinned = db.question("c-1", &["net@1", "supply"]);
+        pinned.inputs.included.clone_from(&both.inputs.included);
+        assert!(matches!(db.insert(&pinned), Inserted::Created(_)));
+        db.put_plan("net", "n4", None, None);
+        let n_newer = |new| db.current(new).unwrap().newer_plan_versions.len();
+        assert_eq!((n_newer(&both), n_newer(&pinned)), (1, 1));
+    }
+
     fn an_answer_for_an_unknown_customer_is_refused(db: &Db) {
         db.put_customer("c-1");
         let new = NewComparison { customer_id: customer("c-2"), ..db.question("c-1", &["flat"]) };

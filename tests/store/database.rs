@@ -160,6 +160,7 @@ impl Db {
                 customer_version: head.version,
                 blocks: usage.blocks,
                 plans,
+                included: vec![],
                 cycle: None,
                 cuts: vec![],
                 shared: vec![],

@@ -79,6 +79,7 @@ pub(super) fn sheet(result: &ComparisonResult) -> Sheet {
         "rate",
         "amount",
         "currency",
+        "included_plan_id",
     ]);
     for plan in &result.plans {
         for period in &plan.periods {
@@ -98,6 +99,7 @@ pub(super) fn sheet(result: &ComparisonResult) -> Sheet {
                     line.rate.clone().unwrap_or_default(),
                     line.amount.clone(),
                     result.currency.clone(),
+                    line.included_plan_id.clone().unwrap_or_default(),
                 ]);
             }
         }

@@ -10,6 +10,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use super::{DayDifference, decimal};
+use crate::comparison::includes::{Library, put_together};
 use crate::comparison::inputs::{Calendar, plans_to_bill, question_of};
 use crate::comparison::shared_inputs::SharedInputs;
 use crate::comparison::tariffs::TariffCache;
@@ -218,6 +219,10 @@ fn inputs_of(
     let versions = store.plan_versions(tenant, &ids)?;
     let references = row.inputs.plans.iter().map(|plan| (&plan.reference, plan.newest_version));
     let plans = plans_to_bill(tariffs, tenant, row.period, references, &versions)?;
+    let included = |id: &PlanId| row.inputs.included.iter().find(|plan| plan.plan_id == *id);
+    let newest = |id: &PlanId| included(id).map_or(0, |plan| plan.newest_version);
+    let library = Library::read(store, tariffs, tenant, &plans, &versions, newest)?;
+    let (plans, _) = put_together(&library, tariffs, tenant, plans);
     let shared = SharedInputs::recorded(store, tenant, &row.inputs.shared)?;
     let calendar = Calendar::recorded(store, tenant, &customer, row, &plans)?;
     Ok(calendar.map(|calendar| Inputs { customer, calendar, readings: usage.readings, shared, plans }))

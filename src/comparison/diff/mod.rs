@@ -9,7 +9,7 @@
 mod cross;
 mod lines;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 use rust_decimal::Decimal;
@@ -70,6 +70,9 @@ pub struct Changed {
     pub usage: Option<Vec<DayDifference>>,
     /// Plans whose versions differ.
     pub plan_versions: Vec<VersionDifference>,
+    /// Plans that these include whose versions differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub included_plan_versions: Vec<VersionDifference>,
     /// Calendars with other dates among those that the plans look at.
     pub calendars: Vec<SharedDifference>,
     /// Price series with other prices within the input window.
@@ -184,7 +187,8 @@ impl Service {
             currency: after_bills.currency.clone(),
             changed: Changed {
                 usage: crossing.days,
-                plan_versions: version_differences(&before.row, &after.row),
+                plan_versions: version_differences(compared(&before.row), compared(&after.row)),
+                included_plan_versions: version_differences(included(&before.row), included(&after.row)),
                 calendars,
                 price_series,
                 customer: crossing.customer_changed,
@@ -264,22 +268,27 @@ fn side(row: &ComparisonRow, bills: &Bills) -> Side {
     }
 }
 
-fn version_differences(before: &ComparisonRow, after: &ComparisonRow) -> Vec<VersionDifference> {
-    let old: BTreeMap<&str, &Vec<u32>> =
-        before.inputs.plans.iter().map(|plan| (plan.reference.as_str(), &plan.versions)).collect();
-    after
-        .inputs
-        .plans
-        .iter()
-        .filter_map(|plan| {
-            let before = old.get(plan.reference.as_str()).map_or_else(Vec::new, |versions| (*versions).clone());
-            (before != plan.versions).then(|| VersionDifference {
-                plan_id: plan.reference.to_string(),
-                before,
-                after: plan.versions.clone(),
-            })
-        })
+fn version_differences<'a>(
+    before: impl Iterator<Item = (&'a str, &'a Vec<u32>)>,
+    after: impl Iterator<Item = (&'a str, &'a Vec<u32>)>,
+) -> Vec<VersionDifference> {
+    let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) = (before.collect(), after.collect());
+    let ids: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
+    let of = |side: &BTreeMap<&str, &Vec<u32>>, id| side.get(id).map_or_else(Vec::new, |versions| (*versions).clone());
+    ids.into_iter()
+        .map(|id| VersionDifference { plan_id: id.to_owned(), before: of(&before, id), after: of(&after, id) })
+        .filter(|versions| versions.before != versions.after)
         .collect()
+}
+
+/// Plan references and the versions that were in force.
+fn compared(row: &ComparisonRow) -> impl Iterator<Item = (&str, &Vec<u32>)> {
+    row.inputs.plans.iter().map(|plan| (plan.reference.as_str(), &plan.versions))
+}
+
+/// Included plans and the versions that were used.
+fn included(row: &ComparisonRow) -> impl Iterator<Item = (&str, &Vec<u32>)> {
+    row.inputs.included.iter().map(|plan| (plan.plan_id.as_str(), &plan.versions))
 }
 
 /// An amount or a quantity of a stored result.

@@ -11,7 +11,7 @@ use crate::store::types::{
     ComparisonFilter, ComparisonRow, Inserted, NewComparison, NewerPlanVersion, RecordedInputs, StoredComparison,
     SupersedeCause, Superseded,
 };
-use crate::words::{BillingPeriod, ComparisonId, CustomerId, PlanReference, TenantId, Timestamp};
+use crate::words::{BillingPeriod, ComparisonId, CustomerId, PlanId, PlanReference, TenantId, Timestamp};
 
 pub(crate) fn insert<C: Queries>(
     connection: &mut C,
@@ -67,7 +67,7 @@ pub(crate) fn supersede<C: Queries>(
     if row.inputs.digest == inputs.digest && !cause.force {
         let text = inputs_text(&inputs);
         connection.refresh_comparison(tenant, old_id.as_bytes(), inputs.usage_revision, &text)?;
-        if row.inputs.plans != inputs.plans {
+        if row.inputs.plans != inputs.plans || row.inputs.included != inputs.included {
             connection.delete_comparison_plans(tenant, old_id.as_bytes())?;
             insert_plans(connection, &new.tenant_id, old, &inputs)?;
         }
@@ -142,10 +142,9 @@ fn check_inputs<C: Queries>(
         inputs.usage_revision = head.usage_revision;
     }
     let seen: Vec<(&str, i32)> = inputs
-        .plans
-        .iter()
-        .filter(|plan| plan.reference.pinned_version().is_none())
-        .map(|plan| Ok((plan.reference.plan_id().as_str(), version_number(plan.newest_version)?)))
+        .watched_plans()
+        .into_iter()
+        .map(|(plan, newest)| Ok((plan.as_str(), version_number(newest)?)))
         .collect::<Result<_, UnitError>>()?;
     let days = (new.period.start(), new.period.end());
     if !seen.is_empty() && !connection.plan_versions_above(tenant, &seen, days)?.is_empty() {
@@ -181,18 +180,28 @@ fn insert_plans<C: Queries>(
     id: ComparisonId,
     inputs: &RecordedInputs,
 ) -> Result<(), UnitError> {
-    let records: Vec<ComparisonPlanRecord> = inputs
-        .plans
-        .iter()
-        .map(|plan| {
-            Ok(ComparisonPlanRecord {
-                reference: plan.reference.as_str().to_owned(),
-                plan_id: plan.reference.plan_id().as_str().to_owned(),
-                newest_version: version_number(plan.newest_version)?,
-                pinned: plan.reference.pinned_version().is_some(),
-            })
+    let compared = inputs.plans.iter().map(|plan| {
+        Ok(ComparisonPlanRecord {
+            reference: plan.reference.as_str().to_owned(),
+            plan_id: plan.reference.plan_id().as_str().to_owned(),
+            newest_version: version_number(plan.newest_version)?,
+            pinned: plan.reference.pinned_version().is_some(),
         })
-        .collect::<Result<_, UnitError>>()?;
+    });
+    // One that is compared as well, in no fixed version, is watched already.
+    let is_compared = |plan: &PlanId| {
+        inputs.plans.iter().any(|other| other.reference.plan_id() == plan && other.reference.pinned_version().is_none())
+    };
+    let included = inputs.included.iter().filter(|plan| !is_compared(&plan.plan_id)).map(|plan| {
+        Ok(ComparisonPlanRecord {
+            // No question can ask for this: lists by plan find what compares it, not what includes it.
+            reference: format!("+{}", plan.plan_id.as_str()),
+            plan_id: plan.plan_id.as_str().to_owned(),
+            newest_version: version_number(plan.newest_version)?,
+            pinned: false,
+        })
+    });
+    let records: Vec<ComparisonPlanRecord> = compared.chain(included).collect::<Result<_, UnitError>>()?;
     connection.insert_comparison_plans(tenant.as_str(), id.as_uuid().as_bytes(), &records)?;
     Ok(())
 }
