@@ -152,7 +152,7 @@ fn a_plan_that_another_one_includes_is_part_of_it() {
         let asked = "--time-zone Europe/London --period 2013-10";
         run(Path::new("."), &format!("bill {plans} --usage {usage} {asked}"))
     };
-    let table = bill(&format!("--plan {supply} --plan {network} --expect 124.72")).done();
+    let table = bill(&format!("--plan {supply} --plan {network} --expect 96.46")).done();
     assert!(table.stdout.contains("Use of network") && table.stdout.contains("VAT"), "{}", table.stdout);
     assert_eq!(table.stdout.matches("(network)").count(), 0, "{}", table.stdout);
     let csv = bill(&format!("--plan {supply} {network} --format csv")).done();
