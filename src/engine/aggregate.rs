@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::calendar::Piece;
 use super::frame::Frame;
-use crate::tariff::schedule::{Pattern, Schedule};
+use crate::tariff::schedule::{Schedule, boundaries};
 use crate::usage::{Run, Series};
 
 const SECONDS_OF_HOUR: i64 = 3600;
@@ -16,72 +16,59 @@ const SECONDS_OF_DAY: i64 = 86_400;
 /// Sums and maxima of one channel.
 #[derive(Debug)]
 pub(super) struct Cells {
-    pub(super) slot_seconds: i64,
-    pub(super) n_slots: usize,
+    slot_seconds: i64,
+    n_slots: usize,
     /// Running sums of each group, `n_slots + 1` of them: a window is one difference. Milliwatt-hours.
     running: Vec<i64>,
     /// Highest power of each group and slot, milliwatts; empty when no plan asked.
     highest: Vec<i64>,
-    /// Readings of each segment.
-    pub(super) n_readings: Vec<u64>,
 }
 
-/// Energy of a group from one slot to another.
 impl Cells {
-    /// Adds up a series. `None` when sums could pass 64 bits.
+    /// Adds up a series whose sums fit ([`sums_fit`]).
     ///
+    /// * `n_bits`: of the largest reading ([`n_bits`]).
     /// * `slot_seconds`: width of a slot; a reading longer than a slot is spread evenly over its slots, the last
     ///   one taking the rest, when `spread`; else it lies in the slot in which it starts.
     pub(super) fn new(
         frame: &Frame,
         series: &Series,
+        n_bits: u32,
         slot_seconds: i64,
         with_maxima: bool,
         spread: bool,
-    ) -> Option<Self> {
-        if !sums_fit(series) {
-            return None;
-        }
-        let n_slots = usize::try_from(SECONDS_OF_DAY / slot_seconds).ok()?;
-        let n_groups = frame.group_dates.len();
+    ) -> Self {
+        let n_slots = usize::try_from(SECONDS_OF_DAY / slot_seconds).unwrap_or(1);
+        let n_groups = frame.group_days.len();
         let width = n_slots + 1;
-        let mut cells = Self {
-            slot_seconds,
-            n_slots,
-            running: vec![0; n_groups * width],
-            highest: if with_maxima { vec![0; n_groups * n_slots] } else { Vec::new() },
-            n_readings: vec![0; frame.segments.len()],
-        };
-        for (segment, days) in frame.segments.iter().enumerate() {
-            for_each_stretch(series, frame.days.pieces(days.clone()), |piece, run, readings, local| {
-                let group = frame.group_of_day[piece.day];
-                cells.n_readings[segment] += readings.len() as u64;
-                let seconds = i64::from(run.seconds);
-                let slot = usize::try_from(local / slot_seconds).unwrap_or(0).min(n_slots - 1);
-                let energy = &mut cells.running[group * width + 1..(group + 1) * width];
-                let per_reading = usize::try_from(seconds / slot_seconds).unwrap_or(1).max(1);
-                if per_reading == 1 {
-                    add(&mut energy[slot..], readings);
-                } else if spread {
-                    add_spread(&mut energy[slot..], readings, per_reading);
-                } else {
-                    add_strided(&mut energy[slot..], readings, per_reading);
-                }
-                if with_maxima {
-                    let highest = &mut cells.highest[group * n_slots..(group + 1) * n_slots];
-                    let n_wide = if spread { per_reading } else { 1 };
-                    raise(&mut highest[slot..], readings, per_reading, n_wide, SECONDS_OF_HOUR / seconds);
-                }
-            });
-        }
-        for group in cells.running.chunks_exact_mut(width) {
-            let mut sum = 0;
+        let mut running = vec![0; n_groups * width];
+        let mut maxima = Maxima::new(series, n_bits, slot_seconds, if with_maxima { n_groups * n_slots } else { 0 });
+        for_each_stretch(series, frame.days.pieces(0..frame.days.len()), |piece, run, readings, local| {
+            let group = frame.group_of_day[piece.day];
+            let seconds = i64::from(run.seconds);
+            let slot = usize::try_from(local / slot_seconds).unwrap_or(0).min(n_slots - 1);
+            let energy = &mut running[group * width + 1 + slot..(group + 1) * width];
+            let per_reading = usize::try_from(seconds / slot_seconds).unwrap_or(1).max(1);
+            if per_reading == 1 {
+                add(energy, readings);
+            } else if spread {
+                add_spread(energy, readings, per_reading);
+            } else {
+                add_strided(energy, readings, per_reading);
+            }
+            if with_maxima {
+                let n_wide = if spread { per_reading } else { 1 };
+                maxima.raise(group * n_slots + slot..(group + 1) * n_slots, readings, per_reading, n_wide, seconds);
+            }
+        });
+        for group in running.chunks_exact_mut(width) {
+            let mut sum = 0i64;
             for cell in group {
-                sum += *cell;
+                sum = sum.wrapping_add(*cell);
                 *cell = sum;
             }
         }
-        Some(cells)
+        Self { slot_seconds, n_slots, running, highest: maxima.into_milliwatts() }
     }
 
     /// Energy of a group in minutes `[start, end)`, milliwatt-hours.
@@ -133,10 +120,11 @@ fn readings_starting_in(run: &Run, piece: &Piece) -> Range<usize> {
     index(piece.start)..index(piece.end)
 }
 
+/// Sums are known to fit: without a check at each addition the loop runs on several readings at once.
 fn add(cells: &mut [i64], readings: &[i64]) {
     let n_fit = readings.len().min(cells.len());
     for (cell, reading) in cells.iter_mut().zip(&readings[..n_fit]) {
-        *cell += reading;
+        *cell = cell.wrapping_add(*reading);
     }
     // A day longer than the clock says (a plan's own clock at the edge of a period): the last slot takes it.
     if let Some(last) = cells.last_mut() {
@@ -167,29 +155,72 @@ pub(super) fn share_of(milliwatt_hours: i64, part: usize, n_parts: usize) -> i64
     if part + 1 == n_parts { milliwatt_hours - even * (n - 1) } else { even }
 }
 
-fn raise(highest: &mut [i64], readings: &[i64], stride: usize, n_wide: usize, per_hour: i64) {
-    if stride == 1 {
-        for (cell, reading) in highest.iter_mut().zip(readings) {
-            let power = reading * per_hour;
-            *cell = (*cell).max(power);
+/// The highest readings of groups and slots while they are collected.
+enum Maxima {
+    /// Milliwatt-hours of readings that all last the same and fit 32 bits: any processor has a quick maximum of those.
+    Narrow { highest: Vec<i32>, per_hour: i64 },
+    /// Milliwatts.
+    Wide(Vec<i64>),
+}
+
+impl Maxima {
+    fn new(series: &Series, n_bits: u32, slot_seconds: i64, n_cells: usize) -> Self {
+        let seconds = series.runs().first().map_or(SECONDS_OF_HOUR, |run| i64::from(run.seconds));
+        let is_even = series.runs().iter().all(|run| i64::from(run.seconds) == seconds) && seconds <= slot_seconds;
+        if is_even && n_bits < 32 {
+            Self::Narrow { highest: vec![0; n_cells], per_hour: SECONDS_OF_HOUR / seconds }
+        } else {
+            Self::Wide(vec![0; n_cells])
         }
-        return;
     }
-    for (i, reading) in readings.iter().enumerate() {
-        for cell in highest.iter_mut().skip(i * stride).take(n_wide) {
-            *cell = (*cell).max(reading * per_hour);
+
+    /// Raises cells to the readings of one stretch: one for every `stride` cells, each as wide as `n_wide`.
+    fn raise(&mut self, cells: Range<usize>, readings: &[i64], stride: usize, n_wide: usize, seconds: i64) {
+        match self {
+            Self::Narrow { highest, .. } => {
+                for (cell, reading) in highest[cells].iter_mut().zip(readings) {
+                    #[expect(clippy::cast_possible_truncation, reason = "narrow readings have 31 bits and a sign")]
+                    let reading = *reading as i32;
+                    *cell = (*cell).max(reading);
+                }
+            }
+            Self::Wide(highest) => {
+                let per_hour = SECONDS_OF_HOUR / seconds;
+                let highest = &mut highest[cells];
+                for (i, reading) in readings.iter().enumerate() {
+                    for cell in highest.iter_mut().skip(i * stride).take(n_wide) {
+                        *cell = (*cell).max(reading * per_hour);
+                    }
+                }
+            }
+        }
+    }
+
+    fn into_milliwatts(self) -> Vec<i64> {
+        match self {
+            Self::Narrow { highest, per_hour } => highest.into_iter().map(|h| i64::from(h) * per_hour).collect(),
+            Self::Wide(highest) => highest,
         }
     }
 }
 
-/// Whether every sum of these readings, and each as power, fits 64 bits.
-pub(super) fn sums_fit(series: &Series) -> bool {
+/// Bits of the largest reading, its sign left out.
+pub(super) fn n_bits(series: &Series) -> u32 {
     let mut bits = 0i64;
     for run in series.runs() {
+        let of_run = run.milliwatt_hours.iter().fold(0, |bits, reading| bits | reading);
         // Of a number and its complement one is not negative and bounds the magnitude.
-        bits |= run.milliwatt_hours.iter().fold(0, |bits, reading| bits | (reading ^ (reading >> 63)));
+        bits |= if of_run < 0 {
+            run.milliwatt_hours.iter().fold(0, |bits, reading| bits | (reading ^ (reading >> 63)))
+        } else {
+            of_run
+        };
     }
-    let n_bits = 64 - bits.leading_zeros();
+    64 - bits.leading_zeros()
+}
+
+/// Whether every sum of these readings, and each as power, fits 64 bits.
+pub(super) fn sums_fit(series: &Series, n_bits: u32) -> bool {
     let n_readings = u64::try_from(series.n_readings()).unwrap_or(u64::MAX);
     // 12 readings an hour at most: the factor from energy to power.
     let n_sum_bits = 64 - n_readings.max(12).leading_zeros();
@@ -199,9 +230,14 @@ pub(super) fn sums_fit(series: &Series) -> bool {
 /// Lengths of readings and where they begin within their length on the local clock, seconds.
 pub(super) fn grids(frame: &Frame, series: &Series) -> BTreeSet<(i64, i64)> {
     let mut grids = BTreeSet::new();
+    let mut last = None;
     for_each_stretch(series, frame.days.pieces(0..frame.days.len()), |_, run, _, local| {
         let seconds = i64::from(run.seconds);
-        grids.insert((seconds, local.rem_euclid(seconds)));
+        let grid = (seconds, local.rem_euclid(seconds));
+        if last != Some(grid) {
+            grids.insert(grid);
+            last = Some(grid);
+        }
     });
     grids
 }
@@ -217,12 +253,14 @@ pub(super) fn gcd(a: i64, b: i64) -> i64 {
 
 /// The first boundary of a schedule that cuts a reading in two: the minute of the day and the length of the reading.
 pub(super) fn cut_reading(schedule: &Schedule, grids: &BTreeSet<(i64, i64)>) -> Option<(u16, i64)> {
+    let cuts = |minute: u16, (seconds, shift): &(i64, i64)| (i64::from(minute) * 60 - shift).rem_euclid(*seconds) != 0;
+    if !schedule.edges().iter().any(|minute| grids.iter().any(|grid| cuts(*minute, grid))) {
+        return None;
+    }
     for pattern in schedule.patterns() {
         for minute in boundaries(pattern) {
-            for (seconds, shift) in grids {
-                if (i64::from(minute) * 60 - shift).rem_euclid(*seconds) != 0 {
-                    return Some((minute, *seconds));
-                }
+            if let Some(grid) = grids.iter().find(|grid| cuts(minute, grid)) {
+                return Some((minute, grid.0));
             }
         }
     }
@@ -231,13 +269,5 @@ pub(super) fn cut_reading(schedule: &Schedule, grids: &BTreeSet<(i64, i64)>) -> 
 
 /// The width of slots at which no boundary of a schedule lies inside one.
 pub(super) fn slot_seconds_under(schedule: &Schedule, slot: i64) -> i64 {
-    let edges = schedule.patterns().iter().flat_map(boundaries);
-    edges.fold(slot, |slot, minute| gcd(slot, i64::from(minute) * 60)).max(60)
-}
-
-/// Minutes, midnight left out, at which the period changes or ends.
-fn boundaries(pattern: &Pattern) -> Vec<u16> {
-    let mut minutes: Vec<u16> = pattern.iter().flat_map(|stretch| [stretch.start, stretch.end]).collect();
-    minutes.retain(|minute| *minute != 0 && *minute != crate::tariff::schedule::MINUTES_OF_DAY);
-    minutes
+    schedule.edges().iter().fold(slot, |slot, minute| gcd(slot, i64::from(*minute) * 60)).max(60)
 }

@@ -1,8 +1,10 @@
 //! Local days as instants, and the cutting of periods into billing months.
 
-use chrono::{DateTime, Days, Months, NaiveDate, NaiveTime, Offset, TimeZone, Timelike};
+use chrono::{DateTime, Days, Months, NaiveDate, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 
+use super::clock::{UtcOffset, day_of, offsets_between};
+use crate::tariff::schedule::Day;
 use crate::words::BillingPeriod;
 
 const SECONDS_OF_DAY: i64 = 86_400;
@@ -70,10 +72,6 @@ fn local(time_zone: Tz, instant: i64) -> DateTime<Tz> {
     DateTime::from_timestamp(instant, 0).expect("a day of the calendar is an instant").with_timezone(&time_zone)
 }
 
-fn utc_offset(time_zone: Tz, instant: i64) -> i64 {
-    i64::from(local(time_zone, instant).offset().fix().local_minus_utc())
-}
-
 /// The first instant in `(low, high]` at which a condition holds that, once true, stays true.
 fn first_instant(mut low: i64, mut high: i64, holds: impl Fn(i64) -> bool) -> i64 {
     while high - low > 1 {
@@ -89,15 +87,17 @@ fn first_instant(mut low: i64, mut high: i64, holds: impl Fn(i64) -> bool) -> i6
 
 /// Local days in a row with their instants, and the pieces of each on which the clock runs evenly.
 #[derive(Debug)]
-pub(super) struct LocalDays {
+pub struct LocalDays {
     pub(super) first: NaiveDate,
+    /// `first` in days since the epoch.
+    first_day: i64,
     /// Start of each day, and the end of the last.
     starts: Vec<i64>,
     pieces: Vec<Piece>,
 }
 
 /// A stretch of one day without a clock change.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) day: usize,
     pub(super) start: i64,
@@ -107,60 +107,74 @@ pub(super) struct Piece {
 }
 
 impl LocalDays {
+    /// The days of a period. The offsets of its years are found once for all questions.
+    pub fn of(time_zone: Tz, period: &BillingPeriod) -> Self {
+        Self::new(time_zone, period.start(), period.end(), &instants(time_zone, period))
+    }
+
     /// The days `[first, end)`, with the instants `within`: those of the same dates on the customer's clock.
     pub(super) fn new(time_zone: Tz, first: NaiveDate, end: NaiveDate, within: &std::ops::Range<i64>) -> Self {
         let n_days = usize::try_from((end - first).num_days()).unwrap_or(0);
-        let mut starts = Vec::with_capacity(n_days + 1);
-        for n in 0..=n_days {
-            let day = first.checked_add_days(Days::new(n as u64)).expect("a day of a billing period");
-            starts.push(day_start(time_zone, day));
-        }
-        let piece = |day: usize, start: i64, end: i64| Piece {
-            day,
-            start,
-            end,
-            local: i64::from(local(time_zone, start).time().num_seconds_from_midnight()),
-        };
+        // A day more on both sides than any clock is away from UTC.
+        let offsets = offsets_between(time_zone, first - Days::new(2), end + Days::new(2));
+        let first_day = day_of(first);
+        let starts = day_starts(&offsets, first_day, n_days);
         let mut pieces = Vec::with_capacity(n_days + 4);
+        let mut at = 0;
         for day in 0..n_days {
-            let (start, end) = (starts[day], starts[day + 1]);
-            if start >= end {
-                continue;
-            }
-            if end - start == SECONDS_OF_DAY {
-                // No change on this day, and it begins at midnight.
-                pieces.push(Piece { day, start, end, local: 0 });
-                continue;
-            }
-            let last_offset = utc_offset(time_zone, end - 1);
-            if last_offset == utc_offset(time_zone, start) {
-                pieces.push(piece(day, start, end));
-            } else {
-                let change = first_instant(start - 1, end - 1, |instant| utc_offset(time_zone, instant) == last_offset);
-                pieces.extend((change > start).then(|| piece(day, start, change)));
-                pieces.push(piece(day, change, end));
+            let (mut start, end) = (starts[day], starts[day + 1]);
+            let midnight = (first_day + i64::try_from(day).unwrap_or(0)) * SECONDS_OF_DAY;
+            while start < end {
+                while offsets.get(at + 1).is_some_and(|next| next.from <= start) {
+                    at += 1;
+                }
+                let change = offsets.get(at + 1).map_or(end, |next| next.from.min(end));
+                let local = (start + offsets[at].seconds - midnight).rem_euclid(SECONDS_OF_DAY);
+                pieces.push(Piece { day, start, end: change, local });
+                start = change;
             }
         }
-        // Days of a plan's own clock: what lies outside its first and last day still belongs to them.
-        if within.start < starts[0] {
-            pieces.insert(0, piece(0, within.start, starts[0]));
+        let mut days = Self { first, first_day, starts, pieces };
+        days.reach(within, &offsets);
+        days
+    }
+
+    /// Days of a plan's own clock: what lies outside its first and last day still belongs to them.
+    fn reach(&mut self, within: &std::ops::Range<i64>, offsets: &[UtcOffset]) {
+        let n_days = self.len();
+        let piece = |day: usize, start: i64, end: i64| {
+            let at = offsets.partition_point(|offset| offset.from <= start).saturating_sub(1);
+            Piece { day, start, end, local: (start + offsets[at].seconds).rem_euclid(SECONDS_OF_DAY) }
+        };
+        if within.start < self.starts[0] {
+            self.pieces.insert(0, piece(0, within.start, self.starts[0]));
         }
-        if within.end > starts[n_days] && n_days > 0 {
-            pieces.push(piece(n_days - 1, starts[n_days], within.end));
+        if within.end > self.starts[n_days] && n_days > 0 {
+            self.pieces.push(piece(n_days - 1, self.starts[n_days], within.end));
         }
-        for piece in &mut pieces {
+        for piece in &mut self.pieces {
             let late = (within.start - piece.start).max(0);
             piece.start += late;
             piece.local += late;
             piece.end = piece.end.min(within.end);
         }
-        pieces.retain(|piece| piece.start < piece.end);
-        Self { first, starts, pieces }
+        self.pieces.retain(|piece| piece.start < piece.end);
     }
 
     /// Number of days.
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    /// A day as schedules look at it.
+    pub(super) fn day(&self, day: usize) -> Day {
+        Day::new(self.date(day), self.weekday(day))
+    }
+
+    /// The weekday of a day, Monday 0.
+    pub(super) fn weekday(&self, day: usize) -> usize {
+        // The epoch was a Thursday.
+        usize::try_from((self.first_day + 3).rem_euclid(7)).unwrap_or(0).wrapping_add(day) % 7
     }
 
     /// The date of a day.
@@ -179,6 +193,26 @@ impl LocalDays {
         let to = self.pieces.partition_point(|piece| piece.day < days.end);
         &self.pieces[from..to]
     }
+}
+
+/// The start of each of `n_days` days and the end of the last: the first instant at which the local clock shows
+/// midnight, or later where a change leaves midnight out.
+fn day_starts(offsets: &[UtcOffset], first_day: i64, n_days: usize) -> Vec<i64> {
+    let mut starts = Vec::with_capacity(n_days + 1);
+    let mut at = 0;
+    for day in (first_day..).take(n_days + 1) {
+        loop {
+            let start = (day * SECONDS_OF_DAY - offsets[at].seconds).max(offsets[at].from);
+            match offsets.get(at + 1) {
+                Some(next) if next.from <= start => at += 1,
+                _ => {
+                    starts.push(start);
+                    break;
+                }
+            }
+        }
+    }
+    starts
 }
 
 #[cfg(test)]
@@ -264,5 +298,17 @@ mod tests {
         let pieces: Vec<(usize, i64, i64)> =
             days.pieces(0..2).iter().map(|p| (p.day, p.local / 3600, (p.end - p.start) / 3600)).collect();
         assert_eq!(pieces, [(0, 0, 24), (1, 1, 23)]);
+    }
+
+    #[test]
+    fn days_begin_where_the_time_zone_database_says() {
+        for zone in chrono_tz::TZ_VARIANTS.iter().step_by(7) {
+            for year in (1971i32..2039).step_by(4) {
+                let days = local_days(*zone, &format!("{year}-01-01"), &format!("{}-01-01", year + 1));
+                for day in (0..days.len()).step_by(1 + year.unsigned_abs() as usize % 3) {
+                    assert_eq!(days.starts[day], day_start(*zone, days.date(day)), "{zone} {}", days.date(day));
+                }
+            }
+        }
     }
 }

@@ -78,7 +78,7 @@ impl<'a> Aggregated<'a> {
             }
         }
         let channels_read = plans.iter().flat_map(Prepared::documents).flat_map(|plan| &plan.reads);
-        let usage = coverage::usage(question, &channels_read.map(|read| read.channel.clone()).collect())?;
+        let usage = coverage::usage(question, &channels_read.map(|read| &read.channel).collect())?;
         let mut grounds = grounds(question, &plans);
         plans.retain_mut(|plan| {
             let ground = grounds.get_mut(&plan.time_zone).expect("every clock of a plan has its ground");
@@ -143,6 +143,11 @@ impl Priced<'_> {
 }
 
 fn check_currencies(question: &Question) -> Result<(), EngineError> {
+    let mut all = question.plans.iter().flat_map(|plan| &plan.versions).map(|version| version.tariff.currency());
+    let first = all.next();
+    if all.all(|currency| Some(currency) == first) {
+        return Ok(());
+    }
     let currencies: Vec<(PlanReference, String)> = question
         .plans
         .iter()
@@ -182,9 +187,11 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
     if !missing.is_empty() {
         return Err(missing);
     }
-    let sources = tariffs.iter().flat_map(|tariff| &tariff.plan().sources);
-    let zones: BTreeSet<&str> = sources.map(|source| source.time_zone.unwrap_or(question.time_zone).name()).collect();
-    if zones.len() > 1 {
+    let clock = |zone: Option<Tz>| zone.unwrap_or(question.time_zone);
+    let time_zone = clock(tariffs.first().and_then(|tariff| tariff.plan().time_zone));
+    let sources = || tariffs.iter().flat_map(|tariff| &tariff.plan().sources).map(|source| clock(source.time_zone));
+    if sources().any(|zone| zone != time_zone) {
+        let zones: BTreeSet<&str> = sources().map(Tz::name).collect();
         let zones: Vec<&str> = zones.into_iter().collect();
         let what = "versions of this plan, or plans that it includes,";
         return Err(vec![PlanFault {
@@ -194,7 +201,6 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
             message: format!("{what} run on different clocks: {}", zones.join(", ")),
         }]);
     }
-    let time_zone = tariffs.first().and_then(|tariff| tariff.plan().time_zone).unwrap_or(question.time_zone);
     Ok(Prepared { plan, tariffs, time_zone, split_evenly: false })
 }
 
@@ -253,7 +259,7 @@ fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz,
             for plan in &plans {
                 cuts.extend(plan.plan.versions.iter().map(|version| version.days.start()));
                 for document in plan.documents() {
-                    cuts.extend(cuts_of(question, document));
+                    add_cuts(question, document, &mut cuts);
                 }
             }
             let schedules: Vec<_> =
@@ -264,9 +270,8 @@ fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz,
         .collect()
 }
 
-/// The dates on which something of a plan changes.
-fn cuts_of(question: &Question, plan: &Plan) -> BTreeSet<NaiveDate> {
-    let mut cuts = BTreeSet::new();
+/// Adds the dates on which something of a plan changes.
+fn add_cuts(question: &Question, plan: &Plan, cuts: &mut BTreeSet<NaiveDate>) {
     for charge in &plan.charges {
         cuts.extend(&charge.term_cuts);
         cuts.extend(&charge.value_cuts);
@@ -280,7 +285,6 @@ fn cuts_of(question: &Question, plan: &Plan) -> BTreeSet<NaiveDate> {
             cuts.extend(by_date.keys().filter_map(|from| crate::tariff::dated(from)));
         }
     }
-    cuts
 }
 
 /// Notes what a plan reads, or the boundary that cuts its readings.

@@ -29,7 +29,7 @@ struct Coverage {
 /// # Errors
 /// [`EngineError::UsageIncomplete`] when a channel that a plan reads and that has readings, or the channel that
 /// stands for the whole, has fewer than the least coverage.
-pub(super) fn usage(question: &Question, channels_read: &BTreeSet<Channel>) -> Result<UsageSummary, EngineError> {
+pub(super) fn usage(question: &Question, channels_read: &BTreeSet<&Channel>) -> Result<UsageSummary, EngineError> {
     let period = instants(question.time_zone, &question.period);
     let of = |channel: &Channel| question.readings.get(channel).map(|series| coverage(series, &period));
     let mut by_channel: BTreeMap<Channel, Coverage> = BTreeMap::new();
@@ -97,7 +97,7 @@ fn coverage(series: &Series, period: &Range<i64>) -> Coverage {
         let start_of = |index: usize| run.start + i64::try_from(index).unwrap_or(0) * i64::from(run.seconds);
         found.gap(covered_to, start_of(readings.start), seconds);
         covered_to = start_of(readings.end).max(covered_to);
-        found.milliwatt_hours += run.milliwatt_hours[readings.clone()].iter().map(|e| i128::from(*e)).sum::<i128>();
+        found.milliwatt_hours += exact_sum(&run.milliwatt_hours[readings.clone()]);
         found.intervals += readings.len() as u64;
         let mut first = 0;
         for (n, quality) in &run.qualities {
@@ -110,6 +110,18 @@ fn coverage(series: &Series, period: &Range<i64>) -> Coverage {
     }
     found.gap(covered_to, period.end, seconds);
     found
+}
+
+/// The sum, whatever its size. A block of readings that all have 32 bits sums up in 64.
+fn exact_sum(readings: &[i64]) -> i128 {
+    const NARROW: i64 = 0xffff_ffff;
+    let mut sum = 0;
+    for block in readings.chunks(1 << 16) {
+        let (bits, of_block) =
+            block.iter().fold((0, 0i64), |(bits, sum), reading| (bits | reading, sum.wrapping_add(*reading)));
+        sum += if bits & !NARROW == 0 { i128::from(of_block) } else { block.iter().map(|e| i128::from(*e)).sum() };
+    }
+    sum
 }
 
 impl Coverage {

@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use chrono::{Datelike, Days, Months, NaiveDate};
+use chrono::{Months, NaiveDate};
 use chrono_tz::Tz;
 
 use super::Question;
-use super::calendar::{LocalDays, instants};
+use super::calendar::{LocalDays, day_start};
 use crate::tariff::number::Exact;
-use crate::tariff::schedule::{Calendars, Schedule};
+use crate::tariff::schedule::{Calendars, Day, MonthDays, Schedule};
 use crate::words::BillingPeriod;
 
 /// Days, billing months, segments and groups.
@@ -26,8 +26,8 @@ pub(super) struct Frame {
     pub(super) segments: Vec<Range<usize>>,
     /// The groups of each segment.
     pub(super) segment_groups: Vec<Range<usize>>,
-    /// A date of each group.
-    pub(super) group_dates: Vec<NaiveDate>,
+    /// A day of each group.
+    pub(super) group_days: Vec<Day>,
     pub(super) group_of_day: Vec<usize>,
 }
 
@@ -49,8 +49,7 @@ impl Frame {
         let all: Vec<&BillingPeriod> = question.earlier_months.iter().chain(&question.months).collect();
         let first = all.first().map_or(question.period.start(), |month| month.start());
         let end = all.last().map_or(question.period.end(), |month| month.end());
-        let within = instants(question.time_zone, &whole(first, first)).start
-            ..instants(question.time_zone, &whole(end, end)).start;
+        let within = day_start(question.time_zone, first)..day_start(question.time_zone, end);
         let days = LocalDays::new(time_zone, first, end, &within);
         let n_days = days.len();
 
@@ -66,11 +65,14 @@ impl Frame {
         }
         is_cut[0] = true;
         is_cut[n_days] = true;
-        let dates: Vec<NaiveDate> = (0..n_days).map(|day| days.date(day)).collect();
-        for schedule in schedules.iter().filter(|schedule| schedule.n_spans() > 1) {
-            for day in 1..n_days {
-                is_cut[day] |= schedule.span(dates[day - 1]) != schedule.span(dates[day]);
-            }
+        let mut changes = MonthDays::default();
+        for schedule in schedules {
+            changes.add(schedule.changes());
+        }
+        let dates: Vec<Day> =
+            first.iter_days().take(n_days).enumerate().map(|(i, date)| Day::new(date, days.weekday(i))).collect();
+        for (is_cut, day) in is_cut.iter_mut().zip(&dates).skip(1) {
+            *is_cut |= changes.contains(day.date);
         }
         let bounds: Vec<usize> = (0..=n_days).filter(|day| is_cut[*day]).collect();
         let segments: Vec<Range<usize>> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
@@ -81,28 +83,28 @@ impl Frame {
             months: Vec::with_capacity(all.len()),
             n_earlier: question.earlier_months.len(),
             segment_groups: Vec::with_capacity(segments.len()),
-            group_dates: Vec::new(),
+            group_days: Vec::new(),
             group_of_day: Vec::with_capacity(n_days),
             segments,
             days,
         };
         for segment in &frame.segments {
-            let first_group = frame.group_dates.len();
+            let first_group = frame.group_days.len();
             // Classes of plain weekdays first, then one for each kind of day near a holiday.
-            let mut group_of_class: Vec<((usize, u64), usize)> = Vec::new();
-            for day in segment.clone() {
-                let weekday = dates[day].weekday().num_days_from_monday() as usize;
-                let near = holidays.near(dates[day]);
-                let class = if near == 0 { (class_of_weekday[weekday], 0) } else { (weekday, near) };
+            let mut group_of_class: Vec<((u8, u64), usize)> = Vec::new();
+            for day in &dates[segment.clone()] {
+                let near = holidays.near(day.date);
+                let class =
+                    if near == 0 { (class_of_weekday[usize::from(day.weekday)], 0) } else { (day.weekday, near) };
                 let known = group_of_class.iter().find(|(known, _)| *known == class).map(|(_, group)| *group);
                 let group = known.unwrap_or_else(|| {
-                    frame.group_dates.push(dates[day]);
-                    group_of_class.push((class, frame.group_dates.len() - 1));
-                    frame.group_dates.len() - 1
+                    frame.group_days.push(*day);
+                    group_of_class.push((class, frame.group_days.len() - 1));
+                    frame.group_days.len() - 1
                 });
                 frame.group_of_day.push(group);
             }
-            frame.segment_groups.push(first_group..frame.group_dates.len());
+            frame.segment_groups.push(first_group..frame.group_days.len());
         }
         for (i, period) in all.into_iter().enumerate() {
             let full_days = if i < frame.n_earlier || question.months_registered {
@@ -172,11 +174,6 @@ fn full_days(question: &Question, month: usize) -> i64 {
     full_end.map_or(n_days, |end| (end - period.start()).num_days())
 }
 
-/// One day, for its first instant.
-fn whole(start: NaiveDate, day: NaiveDate) -> BillingPeriod {
-    BillingPeriod::new(start, day + Days::new(1)).expect("one day is a period")
-}
-
 /// The dates of the calendars that schedules name, each with a number from 1 for the set of those that hold it.
 struct Holidays(BTreeMap<NaiveDate, u64>);
 
@@ -199,27 +196,25 @@ impl Holidays {
 
     /// Which calendars hold the date, and which the day before it: 0 for none.
     fn near(&self, date: NaiveDate) -> u64 {
+        if self.0.is_empty() {
+            return 0;
+        }
         let of = |date: Option<NaiveDate>| date.and_then(|date| self.0.get(&date)).copied().unwrap_or(0);
         of(Some(date)) | (of(date.pred_opt()) << 32)
     }
 }
 
 /// A number for each weekday, Monday first: equal where every schedule has the same hours on both in every season.
-fn weekday_classes(schedules: &[&Schedule]) -> [usize; 7] {
-    let same = |a: usize, b: usize| {
-        schedules.iter().all(|schedule| {
-            (0u16..)
-                .take(schedule.n_spans())
-                .all(|span| schedule.pattern_index(span, a) == schedule.pattern_index(span, b))
-        })
-    };
+fn weekday_classes(schedules: &[&Schedule]) -> [u8; 7] {
     let mut classes = [0; 7];
-    let mut leaders: Vec<usize> = Vec::new();
-    for (weekday, class) in classes.iter_mut().enumerate() {
-        *class = leaders.iter().position(|leader| same(*leader, weekday)).unwrap_or_else(|| {
-            leaders.push(weekday);
-            leaders.len() - 1
-        });
+    for schedule in schedules {
+        let of_schedule = schedule.weekday_classes();
+        let before = classes;
+        for weekday in 1..7 {
+            let same = |other: &usize| before[*other] == before[weekday] && of_schedule[*other] == of_schedule[weekday];
+            let first = (0..weekday).find(same).unwrap_or(weekday);
+            classes[weekday] = u8::try_from(first).expect("a week has seven days");
+        }
     }
     classes
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use rayon::prelude::*;
+
 use super::Question;
 use super::aggregate::{self, Cells};
 use super::frame::Frame;
@@ -27,7 +29,11 @@ pub(super) struct Ground<'a> {
 #[derive(Debug)]
 struct ChannelGround<'a> {
     series: &'a Series,
+    /// Bits of the largest reading.
+    n_bits: u32,
     grids: BTreeSet<(i64, i64)>,
+    /// The slots in which every reading begins and ends, seconds.
+    natural_slot: i64,
     /// The grains that plans need, and whether they need maxima.
     wanted: BTreeMap<Grain, bool>,
     cells: BTreeMap<Grain, Cells>,
@@ -48,7 +54,14 @@ impl<'a> Ground<'a> {
             .iter()
             .map(|(channel, series)| {
                 let grids = aggregate::grids(&frame, series);
-                let ground = ChannelGround { series, grids, wanted: BTreeMap::new(), cells: BTreeMap::new() };
+                let ground = ChannelGround {
+                    series,
+                    n_bits: aggregate::n_bits(series),
+                    natural_slot: aggregate::slot_seconds(&grids),
+                    grids,
+                    wanted: BTreeMap::new(),
+                    cells: BTreeMap::new(),
+                };
                 (channel.clone(), ground)
             })
             .collect();
@@ -87,7 +100,7 @@ impl<'a> Ground<'a> {
         if channel.grids.is_empty() {
             return None;
         }
-        let natural = aggregate::slot_seconds(&channel.grids);
+        let natural = channel.natural_slot;
         let Some(schedule) = read.schedule.map(|schedule| &plan.schedules[schedule]) else {
             return Some((natural, false));
         };
@@ -99,23 +112,16 @@ impl<'a> Ground<'a> {
 
     /// Makes the pass over the readings of every channel. `None` when a sum could pass 64 bits.
     pub(super) fn aggregate(&mut self) -> Option<()> {
-        use rayon::prelude::*;
+        if !self.channels.values().all(|channel| aggregate::sums_fit(channel.series, channel.n_bits)) {
+            return None;
+        }
         let frame = &self.frame;
-        let tasks: Vec<(&mut ChannelGround<'a>, Vec<(Grain, bool)>)> = self
-            .channels
-            .values_mut()
-            .map(|channel| {
-                let wanted = channel.wanted.iter().map(|(grain, maxima)| (*grain, *maxima)).collect();
-                (channel, wanted)
-            })
-            .collect();
-        tasks.into_par_iter().try_for_each(|(channel, wanted)| {
-            for (grain, maxima) in wanted {
-                let cells = Cells::new(frame, channel.series, grain.0, maxima, grain.1)?;
-                channel.cells.insert(grain, cells);
-            }
-            aggregate::sums_fit(channel.series).then_some(())
-        })?;
+        self.channels.par_iter_mut().for_each(|(_, channel)| {
+            let ChannelGround { series, n_bits, wanted, cells, .. } = channel;
+            cells.extend(wanted.iter().map(|(grain, with_maxima)| {
+                (*grain, Cells::new(frame, series, *n_bits, grain.0, *with_maxima, grain.1))
+            }));
+        });
         self.spot.aggregate(frame, |channel| self.channels.get(channel).map(|channel| channel.series));
         Some(())
     }
@@ -171,7 +177,7 @@ impl Table {
         let Some(cells) = cells else { return table };
         for (segment, groups) in frame.segment_groups.iter().enumerate() {
             for group in groups.clone() {
-                let date = frame.group_dates[group];
+                let day = frame.group_days[group];
                 let row = segment * width;
                 let Some(schedule) = schedule else {
                     table.energy[row] += cells.energy(group, 0, 1440);
@@ -180,7 +186,7 @@ impl Table {
                     }
                     continue;
                 };
-                let pattern = schedule.pattern(date, ground.calendars);
+                let pattern = schedule.pattern(day, ground.calendars);
                 let mut covered = 0;
                 for stretch in pattern {
                     let cell = row + usize::from(stretch.period);
@@ -242,8 +248,7 @@ impl Table {
             if let Some(schedule) = schedule
                 && known_day != Some(piece.day)
             {
-                let date = frame.days.date(piece.day);
-                pattern = Some(schedule.pattern(date, ground.calendars));
+                pattern = Some(schedule.pattern(frame.days.day(piece.day), ground.calendars));
                 known_day = Some(piece.day);
             }
             let seconds = i64::from(run.seconds);

@@ -8,6 +8,7 @@
 mod aggregate;
 mod bill;
 mod calendar;
+mod clock;
 mod compare;
 mod condition;
 mod count;
@@ -31,7 +32,8 @@ use chrono::NaiveDate;
 use chrono_tz::Tz;
 use rust_decimal::Decimal;
 
-pub use calendar::{billing_months, earlier_months, instants, is_registered};
+pub use calendar::{LocalDays, billing_months, earlier_months, instants, is_registered};
+pub use clock::{UtcOffset, utc_offsets};
 pub use compare::{Aggregated, Priced, compare};
 pub use result::{
     ComparisonResult, Gap, LineItem, LineSeries, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary,

@@ -146,7 +146,7 @@ impl CostCells {
         split_evenly: bool,
     ) -> Vec<S> {
         let width = self.n_slots + 1;
-        let mut running = vec![S::default(); frame.group_dates.len() * width];
+        let mut running = vec![S::default(); frame.group_days.len() * width];
         let pieces = frame.days.pieces(0..frame.days.len());
         join(series, prices, pieces, grain, split_evenly, |at, found| {
             let group = frame.group_of_day[at.day];
@@ -256,7 +256,7 @@ impl CostTable {
                     table.cost[row] += cells.cost(group, 0, 1440);
                     continue;
                 };
-                for stretch in schedule.pattern(frame.group_dates[group], ground.calendars) {
+                for stretch in schedule.pattern(frame.group_days[group], ground.calendars) {
                     table.cost[row + usize::from(stretch.period)] += cells.cost(group, stretch.start, stretch.end);
                 }
             }
@@ -274,7 +274,7 @@ impl CostTable {
             .read
             .read
             .schedule
-            .map(|schedule| plan.schedules[schedule].pattern(frame.days.date(blocked.at.day), ground.calendars));
+            .map(|schedule| plan.schedules[schedule].pattern(frame.days.day(blocked.at.day), ground.calendars));
         for n in 0..blocked.n_readings {
             let at = blocked.at.after(n);
             let minute = u16::try_from(at.local / 60).unwrap_or(u16::MAX).min(1439);

@@ -26,6 +26,57 @@ pub(crate) struct Schedule {
     span_of_month_day: Vec<u16>,
     spans: Vec<Span>,
     patterns: Vec<Pattern>,
+    /// Days on which other rules hold by month and season than on the day before.
+    changes: MonthDays,
+    /// A number for each weekday, Monday first: equal where the hours are the same on both in every span.
+    weekday_classes: [u8; 7],
+    /// Minutes, midnight left out, at which some pattern changes or ends, in order.
+    edges: Vec<u16>,
+}
+
+/// A set of days of the year, leap years and others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct MonthDays([u64; 6]);
+
+impl MonthDays {
+    /// Bit of the 1st of March of a year that is no leap year: the day before it is another one.
+    const MARCH_AFTER_28: usize = N_MONTH_DAYS;
+
+    fn bit(date: NaiveDate) -> usize {
+        let index = month_day_index(date);
+        if index == 60 && !date.leap_year() { Self::MARCH_AFTER_28 } else { index }
+    }
+
+    /// Whether the day is one of them.
+    pub(crate) fn contains(&self, date: NaiveDate) -> bool {
+        let bit = Self::bit(date);
+        self.0[bit / 64] & (1 << (bit % 64)) != 0
+    }
+
+    /// Puts in those of another set.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word |= other;
+        }
+    }
+}
+
+/// A date as schedules look at it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Day {
+    pub(crate) date: NaiveDate,
+    /// Monday 0.
+    pub(crate) weekday: u8,
+    /// Of the year, as schedules count its days.
+    row: u16,
+}
+
+impl Day {
+    /// * `weekday`: that of the date, Monday 0.
+    pub(crate) fn new(date: NaiveDate, weekday: usize) -> Self {
+        let small = |number: usize| u16::try_from(number).expect("a year has 366 days");
+        Self { date, weekday: small(weekday).to_le_bytes()[0], row: small(month_day_index(date)) }
+    }
 }
 
 /// Dates on which the same rules hold by month and season.
@@ -117,6 +168,9 @@ impl Schedule {
             span_of_month_day: Vec::with_capacity(N_MONTH_DAYS),
             spans: Vec::new(),
             patterns: Vec::new(),
+            changes: MonthDays::default(),
+            weekday_classes: [0; 7],
+            edges: Vec::new(),
             periods,
         };
         let mut span_of_rules: HashMap<Vec<u32>, u16> = HashMap::new();
@@ -152,7 +206,30 @@ impl Schedule {
             schedule.span_of_month_day.push(span);
             span_of_rules.insert(active, span);
         }
+        schedule.summarise();
         schedule
+    }
+
+    /// Fills in what is asked of a schedule as a whole.
+    fn summarise(&mut self) {
+        let of = &self.span_of_month_day;
+        let changes_after = |day: usize, before: usize| of[day] != of[before];
+        for day in 0..N_MONTH_DAYS {
+            if changes_after(day, (day + N_MONTH_DAYS - 1) % N_MONTH_DAYS) {
+                self.changes.0[day / 64] |= 1 << (day % 64);
+            }
+        }
+        if changes_after(60, 58) {
+            self.changes.0[MonthDays::MARCH_AFTER_28 / 64] |= 1 << (MonthDays::MARCH_AFTER_28 % 64);
+        }
+        let pattern = |span: &Span, weekday: DayType| span.pattern[weekday][(weekday + 6) % 7];
+        for weekday in 0..7 {
+            let same = |other: &usize| self.spans.iter().all(|span| pattern(span, weekday) == pattern(span, *other));
+            let first = (0..weekday).find(same).unwrap_or(weekday);
+            self.weekday_classes[weekday] = u8::try_from(first).expect("a week has seven days");
+        }
+        let edges: BTreeSet<u16> = self.patterns.iter().flat_map(boundaries).collect();
+        self.edges = edges.into_iter().collect();
     }
 
     /// Which rules hold by month and season on a date: equal numbers, equal rules.
@@ -160,22 +237,36 @@ impl Schedule {
         self.span_of_month_day[month_day_index(date)]
     }
 
-    /// Number of different spans.
-    pub(crate) fn n_spans(&self) -> usize {
-        self.spans.len()
+    /// Days on which other rules hold by month and season than on the day before.
+    pub(crate) fn changes(&self) -> &MonthDays {
+        &self.changes
     }
 
-    /// Index of the pattern of a weekday among weekdays, Monday 0, in a span.
-    pub(crate) fn pattern_index(&self, span: u16, weekday: DayType) -> u32 {
-        self.spans[span as usize].pattern[weekday][(weekday + 6) % 7]
+    /// A number for each weekday, Monday first: equal where the hours are the same on both in every span.
+    pub(crate) fn weekday_classes(&self) -> [u8; 7] {
+        self.weekday_classes
     }
 
-    /// The stretches of a date.
-    pub(crate) fn pattern(&self, date: NaiveDate, calendars: &Calendars) -> &Pattern {
-        let today = self.day_type(date, calendars);
-        let yesterday = date.pred_opt().map_or(today, |date| self.day_type(date, calendars));
-        let index = self.spans[self.span(date) as usize].pattern[today][yesterday];
-        &self.patterns[index as usize]
+    /// Minutes, midnight left out, at which the period of some day changes or ends, in order.
+    pub(crate) fn edges(&self) -> &[u16] {
+        &self.edges
+    }
+
+    /// Index of the stretches of a day among [`Schedule::patterns`].
+    pub(crate) fn pattern_index(&self, day: Day, calendars: &Calendars) -> usize {
+        let span = &self.spans[self.span_of_month_day[usize::from(day.row)] as usize];
+        let (today, yesterday) = if self.holidays.is_empty() {
+            (usize::from(day.weekday), usize::from(day.weekday + 6) % 7)
+        } else {
+            let today = self.day_type(day.date, calendars);
+            (today, day.date.pred_opt().map_or(today, |date| self.day_type(date, calendars)))
+        };
+        span.pattern[today][yesterday] as usize
+    }
+
+    /// The stretches of a day.
+    pub(crate) fn pattern(&self, day: Day, calendars: &Calendars) -> &Pattern {
+        &self.patterns[self.pattern_index(day, calendars)]
     }
 
     /// What a date is to the rules.
@@ -190,7 +281,7 @@ impl Schedule {
         &self.patterns
     }
 
-    /// Whether a period can occur on a date by its months and season.
+    /// Whether a period can occur on the days of a span.
     pub(crate) fn occurs(&self, span: u16, period: usize) -> bool {
         self.spans[span as usize].occurs[period]
     }
@@ -204,6 +295,12 @@ impl Schedule {
 /// The period of a minute.
 pub(crate) fn period_at(pattern: &Pattern, minute: u16) -> Option<u16> {
     pattern.iter().find(|stretch| stretch.start <= minute && minute < stretch.end).map(|stretch| stretch.period)
+}
+
+/// Minutes of a pattern, midnight left out, at which the period changes or ends.
+pub(crate) fn boundaries(pattern: &Pattern) -> impl Iterator<Item = u16> {
+    let minutes = pattern.iter().flat_map(|stretch| [stretch.start, stretch.end]);
+    minutes.filter(|minute| *minute != 0 && *minute != MINUTES_OF_DAY)
 }
 
 fn days_of_a_leap_year() -> impl Iterator<Item = NaiveDate> {
@@ -305,8 +402,12 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn of(text: &str) -> Day {
+        Day::new(date(text), date(text).weekday().num_days_from_monday() as usize)
+    }
+
     fn pattern<'s>(schedule: &'s Schedule, day: &str) -> &'s Pattern {
-        schedule.pattern(date(day), &Calendars::new())
+        schedule.pattern(of(day), &Calendars::new())
     }
 
     #[test]
@@ -357,9 +458,11 @@ mod tests {
             let span = schedule.span(date(day));
             assert_eq!(schedule.occurs(span, 0), is_winter, "{day}");
             assert_eq!(schedule.occurs(span, 1), !is_winter, "{day}");
+            let changes = ["2026-11-15", "2027-03-01", "2028-03-01"].contains(&day);
+            assert_eq!(schedule.changes().contains(date(day)), changes, "{day}");
         }
         assert!(schedule.is_seasonal);
-        assert_eq!(schedule.n_spans(), 2);
+        assert_eq!(schedule.spans.len(), 2);
     }
 
     #[test]
@@ -372,7 +475,7 @@ mod tests {
             })
             .collect();
         let schedule = Schedule::compile("s".into(), vec!["p".into()], &rules, (Vec::new(), None), false);
-        assert!(schedule.n_spans() > 80);
+        assert!(schedule.spans.len() > 80);
     }
 
     #[test]
@@ -384,7 +487,7 @@ mod tests {
         // Wednesday 24 June 2026.
         let calendars = Calendars::from([("x".to_owned(), BTreeSet::from([date("2026-06-24")]))]);
         let schedule = Schedule::compile("s".into(), names.clone(), &rules, (vec!["x".into()], None), false);
-        let day = |schedule: &Schedule, day: &str| stretches(schedule.pattern(date(day), &calendars));
+        let day = |schedule: &Schedule, day: &str| stretches(schedule.pattern(of(day), &calendars));
         assert_eq!(day(&schedule, "2026-06-23"), [(0, 360, 1), (360, 1320, 2), (1320, 1440, 1)]);
         assert_eq!(day(&schedule, "2026-06-24"), [(0, 1440, 0)]);
         assert_eq!(day(&schedule, "2026-06-25"), [(0, 1320, 2), (1320, 1440, 1)]);
