@@ -115,9 +115,10 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
+    use std::sync::Arc;
 
     use super::*;
-    use crate::engine::Options;
+    use crate::engine::{Options, PlanToBill, VersionInForce};
     use crate::shared;
 
     fn plain_question() -> Question {
@@ -163,5 +164,29 @@ mod tests {
         assert_eq!(digests.len(), questions.len());
         let respelled = prices("start,price\n2026-06-01T02:00:00+02:00,1.000\n");
         assert_eq!(digest(&respelled), digest(&questions[5]));
+    }
+
+    #[test]
+    fn the_digest_covers_the_documents_of_included_plans() {
+        let read = |json: &str| Arc::new(Tariff::from_json(json).unwrap());
+        let supply = read(r#"{"name": "s", "currency": "GBP", "include": {"network": "net"}}"#);
+        let network = |price: &str| {
+            read(&format!(
+                r#"{{"name": "n", "currency": "GBP", "charges": [{{"id": "a", "kind": "fixed", "price": "{price}"}}]}}"#
+            ))
+        };
+        let of = |plan: &str, version: u32, price: &str| {
+            let (name, tariff) = ("network".to_owned(), network(price));
+            let included = vec![IncludedTariff { name, plan_id: plan.parse().unwrap(), version, tariff }];
+            let tariff =
+                if plan == "net" { Arc::new(supply.including(included).unwrap()) } else { Arc::clone(&supply) };
+            let days = plain_question().period;
+            let version = VersionInForce { version: 1, days, tariff };
+            let plan = PlanToBill { reference: "supply".parse().unwrap(), versions: vec![version] };
+            digest(&Question { plans: vec![plan], ..plain_question() })
+        };
+        let digests = [of("net", 1, "1"), of("net", 1, "2"), of("net", 2, "1"), of("none", 1, "1")];
+        assert_eq!(digests.iter().collect::<BTreeSet<_>>().len(), digests.len());
+        assert_eq!(of("net", 1, "1"), digests[0]);
     }
 }

@@ -195,7 +195,7 @@ impl<'a> Biller<'a> {
             cuts.extend(charge.value_cuts.iter().map(|date| frame.segment_from(*date)));
             for name in &charge.cut_attributes {
                 if let Some(AttributeValue::ByDate { by_date }) = self.question.attributes.get(name) {
-                    let dates = by_date.keys().filter_map(|from| crate::tariff::dated(from));
+                    let dates = by_date.keys().filter_map(|from| crate::words::dated(from));
                     cuts.extend(dates.map(|date| frame.segment_from(date)));
                 }
             }

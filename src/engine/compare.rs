@@ -282,7 +282,7 @@ fn add_cuts(question: &Question, plan: &Plan, cuts: &mut BTreeSet<NaiveDate>) {
     }
     for name in &plan.attributes {
         if let Some(AttributeValue::ByDate { by_date }) = question.attributes.get(name) {
-            cuts.extend(by_date.keys().filter_map(|from| crate::tariff::dated(from)));
+            cuts.extend(by_date.keys().filter_map(|from| crate::words::dated(from)));
         }
     }
 }

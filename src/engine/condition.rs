@@ -6,10 +6,9 @@
 
 use super::bill::Applied;
 use super::measure::{Biller, Span, Stop};
-use crate::tariff::dated;
 use crate::tariff::model::{Condition, Test};
 use crate::tariff::number::{Decimal, Money};
-use crate::words::{AttributeValue, DatedValue};
+use crate::words::{AttributeValue, DatedValue, dated};
 
 /// A charge that is not on the bill of a month, or of a part of it.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ use crate::tariff::model::{
     Charge, EnergySpec, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, Plan, PlanPlace, Read, Take,
 };
 use crate::tariff::number::{Decimal, Exact};
-use crate::tariff::{DatedValues, MissingHistory, dated};
+use crate::tariff::{DatedValues, MissingHistory};
 use crate::usage::Channel;
-use crate::words::{AttributeValue, DatedValue};
+use crate::words::{AttributeValue, DatedValue, dated};
 
 /// Why a plan has no bill.
 #[derive(Debug, Clone)]

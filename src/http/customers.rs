@@ -72,7 +72,8 @@ fn check(document: &CustomerDocument) -> Result<(), Problem> {
             return Err(Problem::new(Code::InvalidId, detail).at(format!("/meter_points/{i}/id")));
         }
     }
-    Ok(())
+    let attributes = document.check_attributes();
+    attributes.map_err(|(pointer, detail)| Problem::new(Code::InvalidMember, detail).at(pointer))
 }
 
 /// `GET /v1/customers/{id}`.

@@ -32,8 +32,8 @@ pub use conventions::{
     RoundingOverride, TierAllocation, TierScope, UnknownChoice, WrappingWindow, YearlyAmounts,
 };
 pub use detect::PlanFormat;
+pub(crate) use document::currency_unit;
 pub use document::plan_schema;
-pub(crate) use document::{currency_unit, dated};
 pub use foreign::{ForeignOptions, Vat};
 pub use including::IncludedTariff;
 

@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use super::PlanId;
+use super::{PlanId, dated};
 
 /// A supply contract as `PUT /v1/customers/{id}` sends it. A changed document is a new customer version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,32 @@ pub struct CustomerDocument {
     /// For display: the plan the customer is on. Never part of a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_plan_id: Option<PlanId>,
+}
+
+impl CustomerDocument {
+    /// What its type leaves open of dated attributes: the dates, and texts that are neither a number nor a word. The first
+    /// fault, with its JSON pointer.
+    ///
+    /// # Errors
+    /// The pointer, and what is wrong.
+    pub fn check_attributes(&self) -> Result<(), (String, String)> {
+        for (name, value) in &self.attributes {
+            let AttributeValue::ByDate { by_date } = value else { continue };
+            for (from, value) in by_date {
+                let fault = |message| Err((format!("/attributes/{name}/by_date/{from}"), message));
+                if dated(from).is_none() {
+                    return fault(format!("{from:?} is no month and no date; write 2026-06 or 2026-06-14"));
+                }
+                if let DatedValue::Text(text) = value
+                    && Decimal::from_str_exact(text).is_err()
+                    && AttributeWord::try_from(text.clone()).is_err()
+                {
+                    return fault(format!("{text:?} is neither a decimal number nor a word"));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One meter and the channel its readings feed.

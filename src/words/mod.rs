@@ -10,5 +10,6 @@ mod timestamp;
 
 pub use customer::{AttributeValue, AttributeWord, CustomerDocument, DatedValue, MeterPoint};
 pub use ids::{ComparisonId, CustomerId, IdError, InputName, PeriodId, PlanId, PlanReference, TenantId};
+pub(crate) use period::dated;
 pub use period::{BillingPeriod, MAX_PERIOD_DAYS, PeriodError, RegisteredPeriod};
 pub use timestamp::Timestamp;

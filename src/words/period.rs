@@ -142,6 +142,16 @@ pub struct RegisteredPeriod {
     pub cycle: Option<String>,
 }
 
+/// The first day of a month `2026-05`, or a date `2026-05-14`.
+pub(crate) fn dated(text: &str) -> Option<NaiveDate> {
+    let date = match text.len() {
+        7 => format!("{text}-01"),
+        10 => text.to_owned(),
+        _ => return None,
+    };
+    text.bytes().all(|b| b.is_ascii_digit() || b == b'-').then(|| date.parse().ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -91,6 +91,19 @@ fn cases(app: &TestApp) -> Vec<Case> {
             pointer("/plan_ids"),
         ),
         (Code::InvalidMember, app.put_customer("c-2", &json!({"time_zone": "Moon/Base"})), pointer("/time_zone")),
+        (
+            Code::InvalidMember,
+            app.put_customer("c-2", &json!({"time_zone": "UTC", "attributes": {"kw": {"by_date": {"June": "1"}}}})),
+            pointer("/attributes/kw/by_date/June"),
+        ),
+        (
+            Code::InvalidMember,
+            app.put_customer(
+                "c-2",
+                &json!({"time_zone": "UTC", "attributes": {"kw": {"by_date": {"2026-06": "1 kW"}}}}),
+            ),
+            pointer("/attributes/kw/by_date/2026-06"),
+        ),
         (Code::InvalidMember, app.supersede(&stored, &json!({"reason": "bored"})), pointer("/reason")),
         (
             Code::UnknownParameter,

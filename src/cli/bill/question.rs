@@ -63,8 +63,11 @@ fn bare_customer(time_zone: Tz) -> CustomerDocument {
 fn read_customer(path: &Path) -> Result<CustomerDocument, CliError> {
     let text = read_text(path)?;
     let mut json = serde_json::Deserializer::from_str(&text);
-    serde_path_to_error::deserialize(&mut json)
-        .map_err(|e| CliError::new("bad_customer", format!("{}: {}: {}", path.display(), e.path(), e.inner())))
+    let wrong = |place: &str, what: &str| CliError::new("bad_customer", format!("{}: {place}: {what}", path.display()));
+    let customer: CustomerDocument = serde_path_to_error::deserialize(&mut json)
+        .map_err(|e| wrong(&e.path().to_string(), &e.inner().to_string()))?;
+    customer.check_attributes().map_err(|(pointer, detail)| wrong(&pointer, &detail))?;
+    Ok(customer)
 }
 
 fn read_usage(path: &Path, time_zone: Option<Tz>) -> Result<ParsedUsage, CliError> {

@@ -12,6 +12,7 @@ use super::walk::{Node, Object};
 use super::words::{DAY_VALUES, DISTINCT, MEASURES, NET_PARTS, TAKES};
 use super::{MAX_LOOK_BACK_MONTHS, NamedMeasure, Reader, month_day};
 use crate::usage::Channel;
+use crate::words::dated;
 
 /// Deepest nesting of measures.
 const MAX_NESTED: usize = 100;
@@ -394,14 +395,4 @@ impl<'a> Reader<'a> {
         let named = object.take("named").map(|n| self.month_numbers(&n)).unwrap_or_default();
         (last, current, named)
     }
-}
-
-/// The first day of a month `2026-05`, or a date `2026-05-14`.
-pub(crate) fn dated(text: &str) -> Option<NaiveDate> {
-    let date = match text.len() {
-        7 => format!("{text}-01"),
-        10 => text.to_owned(),
-        _ => return None,
-    };
-    text.bytes().all(|b| b.is_ascii_digit() || b == b'-').then(|| date.parse().ok()).flatten()
 }

@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono_tz::Tz;
 
 pub(super) use self::include::IncludedDocument;
-pub(crate) use self::measure::dated;
 pub use self::schema::plan_schema;
 use self::walk::{Faults, Node, Object};
 use super::conventions::ConventionOverrides;
