@@ -115,6 +115,11 @@ impl Client {
         self.repeat(|| self.agent.post(self.url(path)).content_type("application/json").send(body.as_str()))
     }
 
+    /// POST of a document that is answered in the form that is asked for.
+    pub(super) fn ask(&self, path: &str, media_type: &str, body: &str, accept: &str) -> Result<Reply, CliError> {
+        self.repeat(|| self.agent.post(self.url(path)).content_type(media_type).header("accept", accept).send(body))
+    }
+
     /// POST of a stream of bytes; `open` begins it anew for every try.
     pub(super) fn upload<R: Read>(
         &self,

@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 use super::customers::NoParameters;
 use super::error::{Code, Problem};
 use super::lists::{MAX_PAGE, list as list_of, page, page_size};
-use super::request::{body, choice, expect_media_type, parameter, parse_json, path_id, path_part, query};
+use super::request::{body, choice, expect_media_type, parameter, parse_json, path_id, path_part, prefers_text, query};
 use super::{Answered, Api};
 use crate::comparison::question::date;
 use crate::store::{NewPlanVersion, PlanFilter, PlanVersion, Put};
-use crate::tariff::{ForeignOptions, PlanFormat, Tariff, TariffErrors, Vat};
+use crate::tariff::{Explanation, ForeignOptions, PlanFormat, Tariff, TariffErrors, Vat};
 use crate::words::{PlanId, Timestamp};
 
 /// Longest name, provider, territory and tag, characters.
@@ -100,7 +100,7 @@ pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) 
     let new = NewPlanVersion {
         document: read.tariff.canonical_json().to_owned(),
         source: read.source,
-        media_type: read.media_type.to_owned(),
+        media_type: read.format.media_type().to_owned(),
         in_force_from,
         in_force_to,
         name: read.tariff.name().to_owned(),
@@ -124,7 +124,7 @@ pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) 
 struct ReadTariff {
     tariff: Tariff,
     source: Option<String>,
-    media_type: &'static str,
+    format: PlanFormat,
 }
 
 async fn read_tariff(
@@ -145,7 +145,7 @@ async fn read_tariff(
         .blocking(move || {
             let tariff = Tariff::from_format(format, &text, &options)?;
             let source = (format != PlanFormat::Own).then_some(text);
-            Ok::<_, TariffErrors>(ReadTariff { tariff, source, media_type })
+            Ok::<_, TariffErrors>(ReadTariff { tariff, source, format })
         })
         .await??;
     check_texts(&read.tariff)?;
@@ -199,22 +199,27 @@ impl ForeignParameters {
     }
 }
 
-/// `POST /v1/plans/validate`: what `PUT` would say, without putting.
+/// `POST /v1/plans/validate`: what `PUT` would say of a tariff, without putting it: the same refusal, or the plan as it
+/// would be stored and in words. `Accept: text/plain` gives the words alone, laid out for a terminal.
 pub(super) async fn validate(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
     let parameters: ForeignParameters = query(&request)?;
     let read = read_tariff(&api, &request, payload, parameters.options()?).await?;
+    let explanation = read.tariff.explain();
+    if prefers_text(&request) {
+        return Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(explanation.to_string()));
+    }
     let document = RawValue::from_string(read.tariff.canonical_json().to_owned())
         .map_err(|error| Problem::internal(format!("a canonical document is no JSON: {error}")))?;
-    Ok(HttpResponse::Ok().json(json!({
-        "valid": true,
-        "name": read.tariff.name(),
-        "currency": read.tariff.currency(),
-        "attributes": read.tariff.attributes(),
-        "calendars": read.tariff.calendars(),
-        "price_series": read.tariff.price_series(),
-        "look_back_months": read.tariff.look_back_months(),
-        "document": document,
-    })))
+    Ok(HttpResponse::Ok().json(ValidBody { valid: true, format: read.format.as_str(), explanation, document }))
+}
+
+#[derive(Serialize)]
+struct ValidBody {
+    valid: bool,
+    format: &'static str,
+    #[serde(flatten)]
+    explanation: Explanation,
+    document: Box<RawValue>,
 }
 
 async fn read_versions(api: &Api, id: PlanId) -> Result<Vec<PlanVersion>, Problem> {

@@ -218,6 +218,15 @@ pub(super) fn path_part(request: &HttpRequest, name: &str) -> String {
     parts.into_iter().find(|(part, _)| *part == name).map(|(_, text)| text).unwrap_or_default()
 }
 
+/// Whether the client wants text for people: `Accept` names `text/plain` before any JSON.
+pub(super) fn prefers_text(request: &HttpRequest) -> bool {
+    let accepted = request.headers().get_all(header::ACCEPT).filter_map(|value| value.to_str().ok());
+    let mut types = accepted
+        .flat_map(|value| value.split(','))
+        .map(|part| part.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    types.find(|name| name == "text/plain" || name == "application/json").is_some_and(|name| name == "text/plain")
+}
+
 /// What `If-Match` and `If-None-Match` ask for.
 pub(super) enum Tags {
     /// `*`: whatever there is.

@@ -24,6 +24,16 @@ impl PlanFormat {
         ("application/vnd.octopus+json", Self::Octopus),
     ];
 
+    /// A word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Urdb => "urdb",
+            Self::Cdr => "cdr",
+            Self::Octopus => "octopus",
+        }
+    }
+
     /// How it is sent.
     pub fn media_type(self) -> &'static str {
         Self::MEDIA_TYPES.iter().find(|(_, format)| *format == self).expect("every format has a media type").0

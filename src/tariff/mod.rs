@@ -9,6 +9,7 @@ mod conventions;
 mod currency;
 mod detect;
 mod document;
+mod explain;
 mod foreign;
 mod including;
 mod json;
@@ -34,6 +35,7 @@ pub use conventions::{
 pub use detect::PlanFormat;
 pub(crate) use document::currency_unit;
 pub use document::plan_schema;
+pub use explain::{ChargeWords, Explanation, Needs, NotBilled, Picture};
 pub use foreign::{ForeignOptions, Vat};
 pub use including::IncludedTariff;
 

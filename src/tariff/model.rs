@@ -17,7 +17,7 @@ use crate::usage::Channel;
 pub(crate) type MeasureId = usize;
 
 /// A period of a schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PeriodRef {
     pub(crate) schedule: usize,
     pub(crate) period: usize,

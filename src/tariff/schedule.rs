@@ -269,6 +269,16 @@ impl Schedule {
         &self.patterns[self.pattern_index(day, calendars)]
     }
 
+    /// The stretches of a day of one type after a day of another, on the dates of a span.
+    pub(crate) fn day(&self, span: u16, today: DayType, yesterday: DayType) -> &Pattern {
+        &self.patterns[self.spans[span as usize].pattern[today][yesterday] as usize]
+    }
+
+    /// What a holiday is priced as.
+    pub(crate) fn holiday_type(&self) -> DayType {
+        self.holiday_type
+    }
+
     /// What a date is to the rules.
     fn day_type(&self, date: NaiveDate, calendars: &Calendars) -> DayType {
         let is_holiday =

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::helpers::{Reply, TestApp, flat, hours, june, question};
+use crate::helpers::{Reply, TestApp, flat, hours, june, question, tou};
 use crate::on_both_engines;
 
 fn items(reply: &Reply) -> Vec<Value> {
@@ -90,13 +90,36 @@ on_both_engines! {
 
     fn a_plan_is_checked_without_being_put(app: &TestApp) {
         let valid = app.json("POST", "/v1/plans/validate", &flat("Flat", "0.20")).expect(200).json();
-        assert_eq!((&valid["valid"], &valid["name"], &valid["look_back_months"]), (&json!(true), &json!("Flat"), &json!(0)));
+        assert_eq!((&valid["valid"], &valid["format"], &valid["name"]), (&json!(true), &json!("own"), &json!("Flat")));
+        assert_eq!(valid["needs"], json!({"attributes": [], "calendars": [], "channels": ["import"], "look_back_months": 0,
+            "plans": {}, "price_series": []}));
+        assert_eq!(valid["charges"][1], json!({"charge_id": "energy", "kind": "energy", "label": "energy",
+            "words": ["0.2 GBP/kWh for the kWh from the grid."]}));
+        assert_eq!((&valid["not_billed"], &valid["warnings"], &valid["pictures"]), (&json!([]), &json!([]), &json!([])));
+        assert_eq!(valid["document"], app.json("POST", "/v1/plans/validate", &valid["document"]).expect(200).json()["document"]);
         let invalid = app.json("POST", "/v1/plans/validate", &json!({"name": "x", "currency": "GBP", "charges": [], "colour": 1}));
         assert_eq!(invalid.expect(422).code(), "plan_invalid");
         assert_eq!(items(&app.get("/v1/plans").expect(200)), [] as [Value; 0]);
         // "validate" is also a plan's id like any other.
         app.put_plan("validate", &flat("Flat", "0.20")).expect(201);
         assert_eq!(app.get("/v1/plans/validate").expect(200).json()["plan_id"], "validate");
+    }
+
+    fn a_plan_is_told_in_words_to_whoever_wants_text(app: &TestApp) {
+        let ask = |accept: &str, plan: &Value| {
+            let headers = [("content-type", "application/json"), ("accept", accept)];
+            app.send("POST", "/v1/plans/validate", &headers, plan.to_string().as_bytes())
+        };
+        let text = ask("text/plain", &tou()).expect(200);
+        assert_eq!(text.header("content-type"), Some("text/plain; charset=utf-8"));
+        let words = String::from_utf8(text.body).unwrap();
+        assert!(words.starts_with("Day and night\nPrices in GBP\n") && words.contains("Price of the next kWh"), "{words}");
+        let json = ask("application/json, text/plain", &tou()).expect(200).json();
+        assert_eq!(json["pictures"][0]["lines"][1].as_str().unwrap().chars().count(), 52);
+        // A refusal is a problem document, whatever is wanted.
+        let refused = ask("text/plain", &json!({"name": "x", "currency": "GBP", "charges": []})).expect(422);
+        assert_eq!(refused.header("content-type"), Some("application/problem+json"));
+        assert_eq!(refused.code(), "plan_invalid");
     }
 
     fn readings_go_in_as_csv_or_json_and_come_out_by_range(app: &TestApp) {

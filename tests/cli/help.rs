@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::support::run;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "serve",
     "demo",
     "bill",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 15] = [
     "import calendar",
     "import prices",
     "plan schema",
+    "plan explain",
     "compare",
     "supersede",
     "history",

@@ -8,7 +8,7 @@ use samebill::config::Settings;
 use samebill::store::{self, StoreOptions};
 use samebill::tariff::Tariff;
 
-use super::support::{PostgresDatabase, not_run};
+use super::support::{PostgresDatabase, not_run, run};
 
 const README: &str = include_str!("../../README.md");
 
@@ -22,6 +22,14 @@ fn block_after(text: &str, language: &str) -> &'static str {
 #[test]
 fn the_plan_of_the_readme_is_one() {
     Tariff::from_json(block_after("\n## Plans\n", "json")).unwrap();
+}
+
+#[test]
+fn the_picture_of_the_readme_is_what_is_printed() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let printed = run(root, "plan explain fixtures/plans/worked/es-enygas-20td.json").done().stdout;
+    let picture = block_after("<!-- picture: fixtures/plans/worked/es-enygas-20td.json -->", "");
+    assert!(printed.ends_with(&format!("\n\n{picture}\n")), "{printed}");
 }
 
 fn calls_run(database_url: &str) {
