@@ -254,17 +254,11 @@ pub(super) fn gcd(a: i64, b: i64) -> i64 {
 /// The first boundary of a schedule that cuts a reading in two: the minute of the day and the length of the reading.
 pub(super) fn cut_reading(schedule: &Schedule, grids: &BTreeSet<(i64, i64)>) -> Option<(u16, i64)> {
     let cuts = |minute: u16, (seconds, shift): &(i64, i64)| (i64::from(minute) * 60 - shift).rem_euclid(*seconds) != 0;
-    if !schedule.edges().iter().any(|minute| grids.iter().any(|grid| cuts(*minute, grid))) {
-        return None;
-    }
-    for pattern in schedule.patterns() {
-        for minute in boundaries(pattern) {
-            if let Some(grid) = grids.iter().find(|grid| cuts(minute, grid)) {
-                return Some((minute, grid.0));
-            }
-        }
-    }
-    None
+    let cut_by = |minute: u16| Some((minute, grids.iter().find(|grid| cuts(minute, grid))?.0));
+    // In the order of the patterns; the edges say in one look that there is none.
+    schedule.edges().iter().find_map(|minute| cut_by(*minute))?;
+    let of_patterns = schedule.patterns().iter().flat_map(boundaries).find_map(cut_by);
+    of_patterns.or_else(|| schedule.edges().iter().find_map(|minute| cut_by(*minute)))
 }
 
 /// The width of slots at which no boundary of a schedule lies inside one.

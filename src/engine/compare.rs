@@ -8,8 +8,9 @@ use chrono_tz::Tz;
 use rayon::prelude::*;
 
 use super::bill::MonthBill;
+use super::coverage::instant_text;
 use super::frame::Frame;
-use super::ground::Ground;
+use super::ground::{Boundary, Ground};
 use super::measure::{Biller, Document, Stop};
 use super::render::{self, Edition};
 use super::result::{ComparisonResult, UsageSummary};
@@ -293,12 +294,15 @@ fn want(question: &Question, ground: &mut Ground<'_>, prepared: &mut Prepared<'_
         let plan = tariff.plan();
         let cut = ground.want(plan, question.options.split_intervals_even).map_err(|cut| {
             let place = plan.place_of_schedule(cut.schedule);
-            let (hour, minute) = (cut.minute / 60, cut.minute % 60);
+            let boundary = match cut.boundary {
+                Boundary::Minute(minute) => format!("boundary {:02}:{:02}", minute / 60, minute % 60),
+                Boundary::Instant(instant) => format!("instant {}", instant_text(instant)),
+            };
             Box::new(PlanFault {
                 plan_id: prepared.plan.reference.clone(),
                 code: "interval_too_coarse".to_owned(),
                 message: place.tell(&format!(
-                    "readings of {} minutes are cut in two by the boundary {hour:02}:{minute:02} of this schedule",
+                    "readings of {} minutes are cut in two by the {boundary} of this schedule",
                     cut.seconds / 60
                 )),
                 pointer: place.pointer,

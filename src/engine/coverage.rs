@@ -154,7 +154,8 @@ fn usual_length(clipped: &[(&Run, Range<usize>)]) -> i64 {
     n_by_length.into_iter().max_by_key(|(_, n)| *n).map_or(ASSUMED_SECONDS, |(seconds, _)| i64::from(seconds))
 }
 
-fn instant_text(instant: i64) -> String {
+/// Seconds since the epoch as RFC 3339 in UTC.
+pub(super) fn instant_text(instant: i64) -> String {
     DateTime::from_timestamp(instant, 0)
         .map_or_else(|| instant.to_string(), |instant| instant.to_rfc3339_opts(SecondsFormat::Secs, true))
 }

@@ -11,6 +11,7 @@ use chrono_tz::Tz;
 
 use super::Question;
 use super::calendar::{LocalDays, day_start};
+use super::during;
 use crate::tariff::number::Exact;
 use crate::tariff::schedule::{Calendars, Day, MonthDays, Schedule};
 use crate::words::BillingPeriod;
@@ -79,6 +80,7 @@ impl Frame {
 
         let class_of_weekday = weekday_classes(schedules);
         let holidays = Holidays::of(schedules, &question.calendars);
+        let touched = during::touched_days(&days, schedules);
         let mut frame = Self {
             months: Vec::with_capacity(all.len()),
             n_earlier: question.earlier_months.len(),
@@ -91,11 +93,15 @@ impl Frame {
         for segment in &frame.segments {
             let first_group = frame.group_days.len();
             // Classes of plain weekdays first, then one for each kind of day near a holiday.
-            let mut group_of_class: Vec<((u8, u64), usize)> = Vec::new();
-            for day in &dates[segment.clone()] {
+            let mut group_of_class: Vec<((usize, u64), usize)> = Vec::new();
+            for (index, day) in segment.clone().zip(&dates[segment.clone()]) {
                 let near = holidays.near(day.date);
-                let class =
-                    if near == 0 { (class_of_weekday[usize::from(day.weekday)], 0) } else { (day.weekday, near) };
+                let class = match (touched.get(index), near) {
+                    // A day that instants touch is a group of its own: it is read reading by reading.
+                    (Some(true), _) => (7 + index, near),
+                    (_, 0) => (usize::from(class_of_weekday[usize::from(day.weekday)]), 0),
+                    _ => (usize::from(day.weekday), near),
+                };
                 let known = group_of_class.iter().find(|(known, _)| *known == class).map(|(_, group)| *group);
                 let group = known.unwrap_or_else(|| {
                     frame.group_days.push(*day);
@@ -139,6 +145,11 @@ impl Frame {
     /// The dates of a segment.
     pub(super) fn first_date(&self, segment: usize) -> NaiveDate {
         self.days.date(self.segments[segment].start)
+    }
+
+    /// The segment that holds a day.
+    pub(super) fn segment_of(&self, day: usize) -> usize {
+        self.segments.partition_point(|segment| segment.end <= day)
     }
 
     /// The first segment that begins on a date or later.

@@ -7,10 +7,11 @@ use rayon::prelude::*;
 
 use super::Question;
 use super::aggregate::{self, Cells};
+use super::during::{self, DayPeriods};
 use super::frame::Frame;
 use super::spot::Spot;
 use crate::tariff::model::{Plan, Read};
-use crate::tariff::schedule::{Calendars, period_at};
+use crate::tariff::schedule::{Calendars, Schedule};
 use crate::usage::{Channel, Series};
 
 /// Width of the slots, and whether readings are spread over those they cover.
@@ -42,8 +43,17 @@ struct ChannelGround<'a> {
 /// A boundary of a schedule inside a reading.
 pub(super) struct CutReading {
     pub(super) schedule: usize,
-    pub(super) minute: u16,
+    pub(super) boundary: Boundary,
     pub(super) seconds: i64,
+}
+
+/// Where a period of a schedule begins or ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Boundary {
+    /// Of the day.
+    Minute(u16),
+    /// Seconds since the epoch.
+    Instant(i64),
 }
 
 impl<'a> Ground<'a> {
@@ -77,9 +87,9 @@ impl<'a> Ground<'a> {
                 && !split_evenly
                 && let Some(schedule) = read.schedule
                 && let Some(channel) = self.channels.get(&read.channel)
-                && let Some((minute, seconds)) = aggregate::cut_reading(&plan.schedules[schedule], &channel.grids)
+                && let Some((boundary, seconds)) = channel.cut_reading(&plan.schedules[schedule])
             {
-                return Err(CutReading { schedule, minute, seconds });
+                return Err(CutReading { schedule, boundary, seconds });
             }
             if let Some(channel) = self.channels.get_mut(&read.channel) {
                 *channel.wanted.entry(grain).or_default() |= read.maxima;
@@ -104,10 +114,11 @@ impl<'a> Ground<'a> {
         let Some(schedule) = read.schedule.map(|schedule| &plan.schedules[schedule]) else {
             return Some((natural, false));
         };
-        if aggregate::cut_reading(schedule, &channel.grids).is_none() {
+        if channel.cut_reading(schedule).is_none() {
             return Some((natural, false));
         }
-        Some((aggregate::slot_seconds_under(schedule, natural), true))
+        let slot = aggregate::slot_seconds_under(schedule, natural);
+        Some((during::slot_seconds_under(&self.frame, schedule, slot), true))
     }
 
     /// Makes the pass over the readings of every channel. `None` when a sum could pass 64 bits.
@@ -139,6 +150,17 @@ impl<'a> Ground<'a> {
             let runs = channel.series.runs();
             let next = runs.partition_point(|run| run.end() <= first.start);
             runs.get(next).is_some_and(|run| run.start < last.end)
+        })
+    }
+}
+
+impl ChannelGround<'_> {
+    /// The first boundary of a schedule that cuts a reading in two, and the length of the reading, seconds.
+    fn cut_reading(&self, schedule: &Schedule) -> Option<(Boundary, i64)> {
+        let by_minute = aggregate::cut_reading(schedule, &self.grids);
+        by_minute.map(|(minute, seconds)| (Boundary::Minute(minute), seconds)).or_else(|| {
+            let (instant, seconds) = during::cut_reading(schedule, self.series)?;
+            Some((Boundary::Instant(instant), seconds))
         })
     }
 }
@@ -175,8 +197,12 @@ impl Table {
         };
         let cells = grain.and_then(|grain| ground.channels.get(&read.channel)?.cells.get(&grain));
         let Some(cells) = cells else { return table };
+        let (one_by_one, days) = schedule.map_or_else(Default::default, |s| during::read_one_by_one(frame, s));
         for (segment, groups) in frame.segment_groups.iter().enumerate() {
             for group in groups.clone() {
+                if one_by_one.get(group).is_some_and(|one_by_one| *one_by_one) {
+                    continue;
+                }
                 let day = frame.group_days[group];
                 let row = segment * width;
                 let Some(schedule) = schedule else {
@@ -201,7 +227,27 @@ impl Table {
                 table.energy[row + width - 1] += cells.energy(group, 0, 1440) - covered;
             }
         }
+        for day in days {
+            table.add_day(ground, plan, day);
+        }
         table
+    }
+
+    /// Adds a day reading by reading.
+    fn add_day(&mut self, ground: &Ground<'_>, plan: &Plan, day: usize) {
+        let row = ground.frame.segment_of(day) * self.width;
+        let mut energy = vec![0; self.width];
+        let mut highest = vec![0; self.width];
+        self.for_each_reading(ground, plan, day..day + 1, |reading| {
+            energy[reading.period] += reading.milliwatt_hours;
+            highest[reading.period] = reading.milliwatts.max(highest[reading.period]);
+        });
+        for (period, (energy, highest)) in energy.into_iter().zip(highest).enumerate() {
+            self.energy[row + period] += energy;
+            if self.read.maxima {
+                self.highest[row + period] = self.highest[row + period].max(highest);
+            }
+        }
     }
 
     /// Energy of segments, milliwatt-hours: of a period, or without a schedule of all.
@@ -243,12 +289,12 @@ impl Table {
         let (Some(series), Some((slot, spread))) = (ground.series(&self.read.channel), self.grain) else { return };
         let schedule = self.read.schedule.map(|schedule| &plan.schedules[schedule]);
         let mut known_day = None;
-        let mut pattern = None;
+        let mut periods = None;
         aggregate::for_each_stretch(series, frame.days.pieces(days), |piece, run, readings, local| {
             if let Some(schedule) = schedule
                 && known_day != Some(piece.day)
             {
-                pattern = Some(schedule.pattern(frame.days.day(piece.day), ground.calendars));
+                periods = Some(DayPeriods::new(frame, ground.calendars, schedule, piece.day));
                 known_day = Some(piece.day);
             }
             let seconds = i64::from(run.seconds);
@@ -259,11 +305,13 @@ impl Table {
                 let power = reading * (3600 / seconds);
                 for part in 0..n_parts {
                     let minute = u16::try_from(at / 60).unwrap_or(u16::MAX).min(1439);
-                    let period =
-                        pattern.map_or(0, |pattern| period_at(pattern, minute).map_or(self.width - 1, usize::from));
+                    let start = piece.start + at - piece.local;
+                    let period = periods
+                        .as_ref()
+                        .map_or(0, |periods| periods.period(minute, start).map_or(self.width - 1, usize::from));
                     call(PlacedReading {
                         day: piece.day,
-                        start: piece.start + at - piece.local,
+                        start,
                         local: at,
                         seconds: part_seconds,
                         milliwatt_hours: aggregate::share_of(*reading, part, n_parts),

@@ -14,6 +14,7 @@ mod condition;
 mod count;
 mod coverage;
 mod demand;
+mod during;
 mod fill;
 mod frame;
 mod ground;

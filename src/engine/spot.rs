@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
 use std::sync::Arc;
 
-use chrono::{DateTime, SecondsFormat};
-
 use super::Question;
+use super::coverage::instant_text;
+use super::during::{self, DayPeriods};
 use super::frame::Frame;
 use super::ground::{Grain, Ground};
 use super::join::{At, Found, Lane, Why, join};
@@ -15,7 +15,6 @@ use super::measure::{Biller, Document, Span, Stop};
 use super::series::{PriceSeries, magnitude_bits};
 use crate::tariff::model::{CostRead, CostSpec, MeasureId, Plan};
 use crate::tariff::number::Exact;
-use crate::tariff::schedule::period_at;
 use crate::usage::{Channel, Series};
 
 /// The price series of a question, joined with the channels that plans price by them.
@@ -249,8 +248,12 @@ impl CostTable {
         };
         let cells = ground.grain(plan, &read.read).and_then(|grain| ground.spot.cells(read, grain));
         let Some(cells) = cells else { return table };
+        let (one_by_one, days) = schedule.map_or_else(Default::default, |s| during::read_one_by_one(frame, s));
         for (segment, groups) in frame.segment_groups.iter().enumerate() {
             for group in groups.clone() {
+                if one_by_one.get(group).is_some_and(|one_by_one| *one_by_one) {
+                    continue;
+                }
                 let row = segment * width;
                 let Some(schedule) = schedule else {
                     table.cost[row] += cells.cost(group, 0, 1440);
@@ -261,26 +264,57 @@ impl CostTable {
                 }
             }
         }
+        for day in days {
+            table.add_day(ground, plan, day);
+        }
         for blocked in &cells.blocked {
             table.block(ground, plan, *blocked);
         }
         table
     }
 
+    /// The place of a reading in the table.
+    fn cell(&self, ground: &Ground<'_>, periods: Option<&DayPeriods<'_>>, at: At) -> usize {
+        let minute = u16::try_from(at.local / 60).unwrap_or(u16::MAX).min(1439);
+        let period = periods.map_or(0, |periods| periods.period(minute, at.start).map_or(self.width - 1, usize::from));
+        ground.frame.segment_of(at.day) * self.width + period
+    }
+
+    /// The periods of a day, where the table has a schedule.
+    fn periods<'p>(&self, ground: &Ground<'_>, plan: &'p Plan, day: usize) -> Option<DayPeriods<'p>> {
+        let schedule = &plan.schedules[self.read.read.schedule?];
+        Some(DayPeriods::new(&ground.frame, ground.calendars, schedule, day))
+    }
+
+    /// Adds a day reading by reading.
+    fn add_day(&mut self, ground: &Ground<'_>, plan: &Plan, day: usize) {
+        let periods = self.periods(ground, plan, day);
+        let series = ground.series(&self.read.read.channel).zip(ground.spot.prices.get(&self.read.series));
+        let (Some((series, prices)), Some(grain)) = (series, ground.grain(plan, &self.read.read)) else { return };
+        let pieces = ground.frame.days.pieces(day..day + 1);
+        join(series, prices, pieces, grain, ground.spot.split_evenly, |at, found| match found {
+            Found::Lane(lane) => {
+                for (n, (reading, price)) in lane.pairs().enumerate() {
+                    let cell = self.cell(ground, periods.as_ref(), at.after(n));
+                    self.cost[cell] += i128::product(reading, price);
+                }
+            }
+            Found::One { cost, .. } => {
+                let cell = self.cell(ground, periods.as_ref(), at);
+                self.cost[cell] += cost;
+            }
+            // Noted with the cells.
+            Found::Blocked(_) => {}
+        });
+    }
+
     fn block(&mut self, ground: &Ground<'_>, plan: &Plan, blocked: Blocked) {
-        let frame = &ground.frame;
-        let segment = frame.segments.partition_point(|segment| segment.end <= blocked.at.day);
-        let pattern = self
-            .read
-            .read
-            .schedule
-            .map(|schedule| plan.schedules[schedule].pattern(frame.days.day(blocked.at.day), ground.calendars));
+        let periods = self.periods(ground, plan, blocked.at.day);
         for n in 0..blocked.n_readings {
             let at = blocked.at.after(n);
-            let minute = u16::try_from(at.local / 60).unwrap_or(u16::MAX).min(1439);
-            let period = pattern.map_or(0, |pattern| period_at(pattern, minute).map_or(self.width - 1, usize::from));
             let why = if n == 0 { blocked.why } else { Why::Missing(at.start) };
-            self.blocked.entry(segment * self.width + period).or_insert(Blocked { at, n_readings: 1, why });
+            let cell = self.cell(ground, periods.as_ref(), at);
+            self.blocked.entry(cell).or_insert(Blocked { at, n_readings: 1, why });
         }
     }
 
@@ -300,30 +334,25 @@ impl CostTable {
     }
 
     fn fault(&self, blocked: &Blocked) -> Stop {
-        let (series, minutes, start) = (&self.read.series, blocked.at.seconds / 60, text(blocked.at.start));
+        let (series, minutes, start) = (&self.read.series, blocked.at.seconds / 60, instant_text(blocked.at.start));
         match blocked.why {
             Why::Missing(from) => {
                 let message = format!(
                     "the price series {series:?} has no price from {} on, and there is a reading of {minutes} minutes \
                      from {start}: import its prices",
-                    text(from)
+                    instant_text(from)
                 );
                 Stop::fault("price_missing", message)
             }
             Why::Cut(boundary) => {
                 let message = format!(
                     "the reading of {minutes} minutes from {start} is cut in two at {}, where a price of {series:?} ends",
-                    text(boundary)
+                    instant_text(boundary)
                 );
                 Stop::fault("interval_too_coarse", message)
             }
         }
     }
-}
-
-fn text(instant: i64) -> String {
-    DateTime::from_timestamp(instant, 0)
-        .map_or_else(|| instant.to_string(), |instant| instant.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
 impl Document<'_> {

@@ -1,8 +1,13 @@
 //! Schedules: rules that cut time into named periods, compiled to runs of minutes for each kind of day.
 
+mod during;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{Datelike, NaiveDate};
+
+use self::during::During;
+pub(crate) use self::during::Instants;
 
 /// Minutes of a day on a clock without changes.
 pub(crate) const MINUTES_OF_DAY: u16 = 1440;
@@ -25,6 +30,7 @@ pub(crate) struct Schedule {
     /// Index into `spans` by month-day.
     span_of_month_day: Vec<u16>,
     spans: Vec<Span>,
+    /// Of the rules that speak of no instants.
     patterns: Vec<Pattern>,
     /// Days on which other rules hold by month and season than on the day before.
     changes: MonthDays,
@@ -32,6 +38,8 @@ pub(crate) struct Schedule {
     weekday_classes: [u8; 7],
     /// Minutes, midnight left out, at which some pattern changes or ends, in order.
     edges: Vec<u16>,
+    /// The rules, where one of them holds within instants only.
+    during: Option<During>,
 }
 
 /// A set of days of the year, leap years and others.
@@ -123,6 +131,8 @@ pub(super) struct Rule {
     pub(super) days: u8,
     /// Minutes `[start, end)`; an end not after the start wraps midnight. Empty: the whole day.
     pub(super) hours: Vec<(u16, u16)>,
+    /// Instants outside of which it does not hold.
+    pub(super) during: Option<Instants>,
 }
 
 /// Every month.
@@ -143,7 +153,7 @@ impl Rule {
 
     fn is_whole_day(&self, has_holidays: bool) -> bool {
         let all = if has_holidays { ALL_DAYS } else { ALL_WEEKDAYS };
-        self.hours.is_empty() && self.days & all == all
+        self.hours.is_empty() && self.days & all == all && self.during.is_none()
     }
 }
 
@@ -171,6 +181,7 @@ impl Schedule {
             changes: MonthDays::default(),
             weekday_classes: [0; 7],
             edges: Vec::new(),
+            during: During::of(rules, own_day),
             periods,
         };
         let mut span_of_rules: HashMap<Vec<u32>, u16> = HashMap::new();
@@ -193,9 +204,10 @@ impl Schedule {
                     break;
                 }
             }
+            let lasting: Vec<&Rule> = active_rules.into_iter().filter(|rule| rule.during.is_none()).collect();
             let mut pattern = [[0; N_DAY_TYPES]; N_DAY_TYPES];
             for (today, yesterday) in day_pairs(has_holidays) {
-                let compiled = day_pattern(&active_rules, today, if own_day { today } else { yesterday });
+                let compiled = day_pattern(&lasting, today, if own_day { today } else { yesterday });
                 pattern[today][yesterday] = *pattern_of.entry(compiled).or_insert_with_key(|compiled| {
                     schedule.patterns.push(compiled.clone());
                     u32::try_from(schedule.patterns.len() - 1).expect("a schedule has few patterns")
@@ -228,7 +240,7 @@ impl Schedule {
             let first = (0..weekday).find(same).unwrap_or(weekday);
             self.weekday_classes[weekday] = u8::try_from(first).expect("a week has seven days");
         }
-        let edges: BTreeSet<u16> = self.patterns.iter().flat_map(boundaries).collect();
+        let edges: BTreeSet<u16> = self.patterns.iter().flat_map(boundaries).chain(self.edges_during()).collect();
         self.edges = edges.into_iter().collect();
     }
 
@@ -264,7 +276,7 @@ impl Schedule {
         span.pattern[today][yesterday] as usize
     }
 
-    /// The stretches of a day.
+    /// The stretches of a day, on which no rule holds that speaks of instants.
     pub(crate) fn pattern(&self, day: Day, calendars: &Calendars) -> &Pattern {
         &self.patterns[self.pattern_index(day, calendars)]
     }
@@ -401,7 +413,7 @@ mod tests {
     use super::*;
 
     fn rule(period: usize, days: u8, hours: &[(u16, u16)]) -> Rule {
-        Rule { period, months: ALL_MONTHS, season: None, days, hours: hours.to_vec() }
+        Rule { period, months: ALL_MONTHS, season: None, days, hours: hours.to_vec(), during: None }
     }
 
     fn stretches(pattern: &Pattern) -> Vec<(u16, u16, u16)> {

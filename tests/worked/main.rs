@@ -14,10 +14,6 @@ use case::{Case, Published};
 use rust_decimal::Decimal;
 use samebill::usage::Channel;
 
-/// Cases that wait for a feature of the engine, with words of the refusal that names it. One that is billed, or
-/// refused for another reason, fails the test: the list only shrinks.
-const OPEN: &[(&str, &str)] = &[("us-reopt-coincident-peaks", "lists of instants cannot be billed yet")];
-
 /// A published bill with what is needed to ask for it.
 struct Worked {
     name: String,
@@ -32,23 +28,11 @@ fn every_line_and_total_is_the_published_one() {
     let mut n_right = 0;
     let cases = every_case(&folder);
     for worked in &cases {
-        let open = OPEN.iter().find(|(name, _)| *name == worked.name);
-        match (bills::outcome(worked, &folder), open) {
-            (Outcome::Right, None) => n_right += 1,
-            (Outcome::Right, Some(_)) => failures.push(format!("{}: is billed now, take it off the list", worked.name)),
-            (Outcome::Refused(faults), Some((_, words))) if waits_for(&faults, words) => {
-                eprintln!("OPEN: {}: {words}", worked.name);
-            }
-            (Outcome::Refused(faults), _) => {
-                failures.push(format!("{}: refused: {}", worked.name, faults.join("\n    ")));
-            }
-            (Outcome::Wrong(differences), _) => {
-                failures.push(format!("{}: {}", worked.name, differences.join("\n    ")));
-            }
+        match bills::outcome(worked, &folder) {
+            Outcome::Right => n_right += 1,
+            Outcome::Refused(faults) => failures.push(format!("{}: refused: {}", worked.name, faults.join("\n    "))),
+            Outcome::Wrong(differences) => failures.push(format!("{}: {}", worked.name, differences.join("\n    "))),
         }
-    }
-    for (name, words) in OPEN.iter().filter(|(name, _)| !cases.iter().any(|worked| worked.name == *name)) {
-        failures.push(format!("{name} ({words}): no such case is published, take it off the list"));
     }
     assert!(failures.is_empty(), "{n_right} bills as published, and\n{}", failures.join("\n"));
 }
@@ -76,11 +60,6 @@ fn the_readings_of_every_case_have_the_published_totals() {
             }
         }
     }
-}
-
-/// Whether every fault is a feature that is to come, the listed one among them.
-fn waits_for(faults: &[String], words: &str) -> bool {
-    faults.iter().all(|fault| fault.starts_with("not_supported_yet ")) && faults.iter().any(|f| f.contains(words))
 }
 
 /// The folder of the published bills; absent, the test says so, and fails in CI.

@@ -4,6 +4,7 @@
 
 mod charge;
 mod condition;
+mod during;
 mod include;
 mod ladder;
 mod measure;
@@ -77,6 +78,7 @@ struct Reader<'a> {
     /// The plans it includes that are not known, each with the charge that stands for it.
     stand_ins: Vec<(String, usize)>,
     n_steps: usize,
+    n_instants: usize,
     n_nested: usize,
 }
 

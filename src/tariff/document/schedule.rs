@@ -76,16 +76,14 @@ impl<'a> Reader<'a> {
         let season = object.take("season").and_then(|n| self.season(&n));
         let days = object.take("days").map_or(ALL_DAYS, |n| self.days(&n, has_holidays));
         let hours = object.take("hours").map(|n| self.hours(&n)).unwrap_or_default();
-        if let Some(n) = object.take("during") {
-            self.faults.add("not_supported_yet", &n.pointer, "lists of instants cannot be billed yet");
-        }
+        let during = object.take("during").map(|n| self.during(&n));
         object.finish("a rule", &mut self.faults);
         let name = name?;
         let period = periods.iter().position(|known| known == name).unwrap_or_else(|| {
             periods.push(name.to_owned());
             periods.len() - 1
         });
-        Some(Rule { period, months, season, days, hours })
+        Some(Rule { period, months, season, days, hours, during })
     }
 
     pub(super) fn month_numbers(&mut self, node: &Node<'a>) -> Vec<u32> {

@@ -116,6 +116,18 @@ fn schedules() {
         (r#"{"period": "p", "hours": ["23:60-24:00"]}"#, "bad_window", "hours/0"),
         (r#"{"period": "p", "hours": []}"#, "missing_field", "hours"),
         (r#"{"period": "p", "during": "peaks"}"#, "not_supported_yet", "during"),
+        (r#"{"period": "p", "during": []}"#, "missing_field", "during"),
+        (r#"{"period": "p", "during": ["2026-07-15T14:00-04:00"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["2026-07-15T14:00/2026-07-15T15:00"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["2026-07-15T14:00Z/2026-07-15T14:00Z"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["2026-07-15T14:00:30Z/PT1H"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["2026-07-15T14:00Z/P1D"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["2026-07-15T14:00Z/PT"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["2026-07-15T14:00Z/PT0M"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["1969-07-15T14:00Z/PT1H"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["2026-7-15T14:00Z/PT1H"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": ["2026-07-15T14:00+0100/PT1H"]}"#, "bad_interval", "during/0"),
+        (r#"{"period": "p", "during": [5]}"#, "wrong_type", "during/0"),
         (r#"{"period": "p", "colour": 1}"#, "unknown_field", "colour"),
         (r#"{"period": "p", "days": ["holiday"]}"#, "unknown_name", "days/0"),
     ] {
@@ -325,6 +337,27 @@ fn conditions() {
     ] {
         refused(&charge(condition), &[(code, &format!("/charges/0/condition{place}"))]);
     }
+}
+
+#[test]
+fn rules_within_instants() {
+    let rule = |during: &str| {
+        let more = format!(r#", "schedules": {{"s": {{"periods": [{{"period": "p", "during": [{during}]}}]}}}}"#);
+        with(&more, r#"{"id": "e", "kind": "energy", "price": "1"}"#)
+    };
+    let bounds = |during: &str| accepted(&rule(during)).plan().schedules[0].bounds().to_vec();
+    // 2026-07-15T18:00Z
+    let two = 1_784_138_400;
+    for during in [
+        r#""2026-07-15T14:00-04:00/2026-07-15T15:00-04:00""#,
+        r#""2026-07-15T18:00Z/PT1H""#,
+        r#""2026-07-15T18:00:00Z/2026-07-15T19:00:00+00:00""#,
+        r#""2026-07-15T18:30:00Z/PT30M", "2026-07-15T20:00+02:00/PT0H30M""#,
+    ] {
+        assert_eq!(bounds(during), [two, two + 3600], "{during}");
+    }
+    let many = vec![r#""2026-07-15T18:00Z/PT1M""#; 10_001].join(", ");
+    refused(&rule(&many), &[("too_many", "/schedules/s/periods/0/during")]);
 }
 
 #[test]

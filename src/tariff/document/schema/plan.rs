@@ -11,7 +11,7 @@ use super::super::super::conventions::{
 use super::super::words::{DAY_SETS, DAY_TYPES, ROUNDING_MODES, ROUNDS_EACH};
 use super::charge::Charge;
 use super::measure::Measure;
-use super::text::{Currency, Hours, Long, Name, PlanId, RoundingUnit, Season, Short};
+use super::text::{Currency, Hours, Interval, Long, Name, PlanId, RoundingUnit, Season, Short};
 use super::words;
 
 /// A plan document: schedules cut time into named periods, measures are numbers of a billing month, charges turn them
@@ -107,6 +107,9 @@ pub(super) struct Rule {
     /// Windows of local time; without them the whole day.
     #[schemars(length(min = 1))]
     hours: Option<Vec<Hours>>,
+    /// Instants outside of which the rule does not hold: coincident peaks, critical days.
+    #[schemars(length(min = 1, max = super::super::during::MAX_INTERVALS))]
+    during: Option<Vec<Interval>>,
 }
 
 /// Days by name or as a set. A holiday is a date of one of the schedule's calendars. Source: PLAN-MODEL section 2,

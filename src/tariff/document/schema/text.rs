@@ -66,6 +66,18 @@ pub(super) struct Season(String);
 #[schemars(extend("pattern" = r"^(?!(.....)-\1$)([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$"))]
 pub(super) struct Hours(String);
 
+/// Two instants, the end exclusive, or the first and a duration, in whole minutes:
+/// "2026-07-15T14:00-04:00/2026-07-15T15:00-04:00", "2026-07-15T18:00Z/PT1H". Source: PLAN-MODEL section 2, schedules.
+#[derive(JsonSchema)]
+#[schemars(extend("pattern" = INTERVAL))]
+pub(super) struct Interval(String);
+
+const INTERVAL: &str = concat!(
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:00)?(Z|[+-][0-9]{2}:[0-9]{2})/",
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:00)?(Z|[+-][0-9]{2}:[0-9]{2})",
+    r"|PT([0-9]{1,5}H)?([0-9]{1,5}M)?)$"
+);
+
 /// A text for people, at most 200 characters.
 #[derive(JsonSchema)]
 #[schemars(extend("maxLength" = 200))]

@@ -1,0 +1,148 @@
+//! Rules that hold within instants only: coincident peaks, critical days. Source: PLAN-MODEL section 2, `during`.
+//!
+//! The patterns of a schedule are those of its other rules. On a day that such instants touch, the rules are laid anew for
+//! each stretch between two bounds, in their order: the first that applies holds there, too.
+
+use std::ops::Range;
+
+use chrono::Datelike;
+
+use super::{Calendars, Day, MINUTES_OF_DAY, Pattern, Rule, Schedule, day_pattern};
+
+/// Stretches of time, seconds since the epoch, end exclusive: sorted, apart from each other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Instants(Vec<Range<i64>>);
+
+/// The rules of a schedule, some of which hold within instants only.
+#[derive(Debug, Clone)]
+pub(super) struct During {
+    rules: Vec<Rule>,
+    own_day: bool,
+    /// Every instant at which one of the stretches begins or ends, sorted.
+    bounds: Vec<i64>,
+}
+
+impl Instants {
+    /// The instants that lie in any of the stretches.
+    pub(crate) fn new(mut stretches: Vec<Range<i64>>) -> Self {
+        stretches.sort_by_key(|stretch| stretch.start);
+        let mut apart: Vec<Range<i64>> = Vec::with_capacity(stretches.len());
+        for stretch in stretches {
+            match apart.last_mut() {
+                Some(last) if stretch.start <= last.end => last.end = last.end.max(stretch.end),
+                _ => apart.push(stretch),
+            }
+        }
+        Self(apart)
+    }
+
+    fn contains(&self, instant: i64) -> bool {
+        let next = self.0.partition_point(|stretch| stretch.end <= instant);
+        self.0.get(next).is_some_and(|stretch| stretch.start <= instant)
+    }
+}
+
+impl During {
+    /// * `own_day`: as for [`Schedule::compile`].
+    pub(super) fn of(rules: &[Rule], own_day: bool) -> Option<Self> {
+        let stretches = rules.iter().filter_map(|rule| rule.during.as_ref()).flat_map(|instants| &instants.0);
+        let mut bounds: Vec<i64> = stretches.flat_map(|stretch| [stretch.start, stretch.end]).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        rules.iter().any(|rule| rule.during.is_some()).then(|| Self { rules: rules.to_vec(), own_day, bounds })
+    }
+}
+
+impl Schedule {
+    /// Instants at which a rule begins or ends to hold, sorted: those of `during`.
+    pub(crate) fn bounds(&self) -> &[i64] {
+        self.during.as_ref().map_or(&[], |during| &during.bounds)
+    }
+
+    /// Those inside a stretch of time, its start left out.
+    pub(crate) fn bounds_inside(&self, stretch: &Range<i64>) -> &[i64] {
+        let bounds = self.bounds();
+        let from = bounds.partition_point(|bound| *bound <= stretch.start);
+        &bounds[from..from.max(bounds.partition_point(|bound| *bound < stretch.end))]
+    }
+
+    /// Whether a rule with `during` holds at some instant of a stretch of time.
+    pub(crate) fn is_touched(&self, stretch: &Range<i64>) -> bool {
+        let lies_in = |rule: &Rule| rule.during.as_ref().is_some_and(|instants| instants.contains(stretch.start));
+        !self.bounds_inside(stretch).is_empty()
+            || self.during.as_ref().is_some_and(|during| during.rules.iter().any(lies_in))
+    }
+
+    /// The stretches of a day by the rules that hold at an instant of it.
+    pub(crate) fn pattern_at(&self, day: Day, calendars: &Calendars, instant: i64) -> Pattern {
+        let Some(during) = &self.during else { return self.pattern(day, calendars).clone() };
+        let date = day.date;
+        let holds = |rule: &&Rule| {
+            rule.holds_on(date.month(), date.day())
+                && rule.during.as_ref().is_none_or(|instants| instants.contains(instant))
+        };
+        let rules: Vec<&Rule> = during.rules.iter().filter(holds).collect();
+        let today = self.day_type(date, calendars);
+        let yesterday = date.pred_opt().map_or(today, |date| self.day_type(date, calendars));
+        day_pattern(&rules, today, if during.own_day { today } else { yesterday })
+    }
+
+    /// Minutes of the day, midnight left out, at which windows of rules with `during` begin or end.
+    pub(super) fn edges_during(&self) -> Vec<u16> {
+        let rules = self.during.iter().flat_map(|during| &during.rules).filter(|rule| rule.during.is_some());
+        let mut minutes: Vec<u16> =
+            rules.flat_map(|rule| &rule.hours).flat_map(|(start, end)| [*start, *end]).collect();
+        minutes.retain(|minute| *minute != 0 && *minute != MINUTES_OF_DAY);
+        minutes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ALL_DAYS, ALL_MONTHS, period_at};
+    use super::*;
+
+    #[test]
+    fn instants_are_joined_where_they_meet() {
+        let instants = Instants::new(vec![30..40, 0..10, 5..12, 12..14]);
+        assert_eq!(instants.0, [0..14, 30..40]);
+        let held: Vec<i64> = (-1..41).filter(|instant| instants.contains(*instant)).collect();
+        assert_eq!((held.len(), held[0], held[13], held[14]), (24, 0, 13, 30));
+    }
+
+    #[test]
+    fn the_first_rule_that_applies_holds_within_instants_too() {
+        let rule = |period, hours: &[(u16, u16)], during| Rule {
+            period,
+            months: ALL_MONTHS,
+            season: None,
+            days: ALL_DAYS,
+            hours: hours.to_vec(),
+            during,
+        };
+        let within = |stretch: Range<i64>| Some(Instants::new([stretch].into()));
+        let rules = [
+            rule(0, &[(0, 60)], None),
+            rule(1, &[], within(0..7200)),
+            rule(2, &[(60, 180)], within(3600..10_800)),
+            rule(3, &[], None),
+        ];
+        let periods = ["first", "critical", "evening", "rest"].map(str::to_owned).into();
+        let schedule = Schedule::compile("s".into(), periods, &rules, (Vec::new(), None), false);
+        // A Thursday.
+        let day = Day::new("1970-01-01".parse().unwrap(), 3);
+        let calendars = Calendars::new();
+        let period = |instant: i64, minute: u16| period_at(&schedule.pattern_at(day, &calendars, instant), minute);
+        assert_eq!([period(0, 0), period(3600, 60), period(7200, 120)], [Some(0), Some(1), Some(2)]);
+        assert_eq!([period(7200, 180), period(10_800, 120)], [Some(3), Some(3)]);
+        assert_eq!(period_at(schedule.pattern(day, &calendars), 120), Some(3), "without instants the other rules hold");
+        assert_eq!(
+            (schedule.bounds(), schedule.bounds_inside(&(0..7201))),
+            (&[0, 3600, 7200, 10_800][..], &[3600, 7200][..])
+        );
+        assert!(schedule.is_touched(&(10_000..10_001)) && !schedule.is_touched(&(10_800..20_000)));
+        assert_eq!(schedule.edges_during(), [60, 180]);
+        let span = schedule.span(day.date);
+        assert!((0..4).all(|period| schedule.occurs(span, period)) && !schedule.is_seasonal);
+    }
+}
