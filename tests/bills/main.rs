@@ -6,4 +6,5 @@ mod hand;
 mod includes;
 mod pairs;
 mod properties;
+mod robust;
 mod support;

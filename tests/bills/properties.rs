@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rust_decimal::Decimal;
 use samebill::engine::{ComparisonResult, Options, PlanToBill, Question, VersionInForce, compare, instants};
 use samebill::tariff::Tariff;
-use samebill::usage::{Channel, Quality, Reading, Series};
+use samebill::usage::{Channel, OnConflict, Quality, ReadOptions, Reading, Series, merge};
 
 use crate::support::{period, question};
 
@@ -31,6 +31,13 @@ const TIERED: &str = r#"{"name": "tiered", "currency": "USD",
     {"id": "minimum", "kind": "minimum", "floor": "40", "of": ["energy"]},
     {"id": "tax", "kind": "tax", "percent": "6.25"}],
     "rounding": ROUNDING}"#;
+
+/// Every channel at its own price.
+const CHANNELS: &str = r#"{"name": "channels", "currency": "USD", "charges": [
+    {"id": "energy", "kind": "energy", "price": "0.245"},
+    {"id": "hot_water", "kind": "energy", "channel": "controlled_load", "resets": "day",
+        "steps": [{"to": "5", "price": "0"}, {"price": "0.18"}]},
+    {"id": "feed_in", "kind": "export_credit", "resets": "day", "steps": [{"to": "10", "price": "0.05"}, {"price": "0.02"}]}]}"#;
 
 /// Roundings of lines and totals, of every mode.
 const ROUNDINGS: [&str; 7] = [
@@ -143,6 +150,53 @@ proptest! {
         prop_assert_eq!(&one, &four);
         let beside = one.plans.iter().find(|p| p.plan_id == "plan").unwrap();
         prop_assert_eq!(&beside.periods, &alone.plans[0].periods);
+    }
+
+    #[test]
+    fn the_order_of_imports_does_not_matter(
+        kwh in prop::collection::vec(0i64..5_000_000, 1..60),
+        cuts in prop::collection::btree_set(1usize..1000, 0..5),
+        order in Just((0..6usize).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let readings = hourly(&kwh);
+        let mut bounds: Vec<usize> = cuts.into_iter().chain([0, readings.len()]).collect();
+        bounds.sort_unstable();
+        let files: Vec<&[Reading]> = bounds.windows(2).map(|pair| &readings[pair[0]..pair[1]]).collect();
+        let in_order = |order: &mut dyn Iterator<Item = usize>| {
+            order.filter_map(|i| files.get(i)).fold(Vec::new(), |stored: Vec<Reading>, file| {
+                merge(&stored, file, OnConflict::default()).unwrap().readings
+            })
+        };
+        let (sorted, shuffled) = (in_order(&mut (0..6)), in_order(&mut order.into_iter()));
+        prop_assert_eq!(&bill(&sorted, &tiered(0)), &bill(&readings, &tiered(0)));
+        prop_assert_eq!(&bill(&shuffled, &tiered(0)), &bill(&readings, &tiered(0)));
+    }
+
+    #[test]
+    fn the_order_of_channels_does_not_matter(kwh in prop::collection::vec((0u32..9000, 0u32..9000, 0u32..9000), 49 * 24)) {
+        let names = ["import", "export", "controlled_load"];
+        let file = |order: [usize; 3]| {
+            // One channel after the other, as in the file of a retailer.
+            let of_channel = |i: usize| {
+                let starts = instants(ZONE, &period("2026-10-15", "2026-12-03")).step_by(3600);
+                starts.zip(&kwh).map(move |(start, row)| {
+                    let watt_hours = [row.0, row.1, row.2][i];
+                    let start = chrono::DateTime::from_timestamp(start, 0).unwrap().format("%Y-%m-%dT%H:%M:%SZ");
+                    let kwh = format!("{}.{:03}", watt_hours / 1000, watt_hours % 1000);
+                    format!(r#"{{"start": "{start}", "channel": "{}", "kwh": "{kwh}"}}"#, names[i])
+                })
+            };
+            let rows: Vec<String> = order.into_iter().flat_map(of_channel).collect();
+            let text = format!(r#"{{"interval_minutes": 60, "readings": [{}]}}"#, rows.join(","));
+            let readings = samebill::usage::read(text.as_bytes(), &ReadOptions::default()).unwrap().readings;
+            let mut asked = ask(&[], vec![plan("plan", CHANNELS)]);
+            asked.readings = readings.into_iter().map(|(channel, list)| (channel, Series::from_sorted(&list))).collect();
+            compare(&asked).unwrap()
+        };
+        let expected = file([0, 1, 2]);
+        for order in [[2, 1, 0], [1, 0, 2], [0, 2, 1]] {
+            prop_assert_eq!(&file(order), &expected);
+        }
     }
 
     #[test]
