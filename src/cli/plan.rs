@@ -21,7 +21,7 @@ pub(super) enum Plan {
 
 /// Say in words what a plan bills, when and at what price, what it needs and what is not billed, with the week's prices
 ///
-/// Nothing is stored: without a server or a database of yours it is read against an empty one.
+/// Nothing is stored. Plans that it includes are those of --server or --database-url; without either there are none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   samebill plan explain flat.json

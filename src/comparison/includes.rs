@@ -196,9 +196,23 @@ pub(super) fn put_together_files(mut plans: Vec<PlanToBill>) -> Vec<PlanToBill> 
     if plans.iter().any(|plan| !library.0.contains_key(plan.reference.plan_id())) {
         plans.retain(|plan| !library.0.contains_key(plan.reference.plan_id()));
     }
-    let compose =
-        |_: &PlanId, _, tariff: &Arc<Tariff>, included: Vec<IncludedTariff>| tariff.including(included).map(Arc::new);
-    Builder { library: &library, compose: &compose, used: BTreeMap::new() }.plans(plans)
+    Builder { library: &library, compose: &compose_anew, used: BTreeMap::new() }.plans(plans)
+}
+
+/// A plan of one day with what it includes on that day; with the faults where that cannot be put to it.
+pub(super) fn put_together_one(library: &Library, plan: PlanToBill) -> Option<Arc<Tariff>> {
+    let plans = Builder { library, compose: &compose_anew, used: BTreeMap::new() }.plans(vec![plan]);
+    plans.into_iter().flat_map(|plan| plan.versions).map(|version| version.tariff).next()
+}
+
+/// Of plans that are not stored: nothing is kept.
+fn compose_anew(
+    _: &PlanId,
+    _: u32,
+    tariff: &Arc<Tariff>,
+    included: Vec<IncludedTariff>,
+) -> Result<Arc<Tariff>, TariffErrors> {
+    tariff.including(included).map(Arc::new)
 }
 
 /// How a tariff and what it includes become one: of a plan and version.

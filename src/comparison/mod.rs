@@ -18,6 +18,7 @@ mod includes;
 mod inputs;
 mod key;
 mod pool;
+mod preview;
 pub mod question;
 mod render;
 mod shared_inputs;

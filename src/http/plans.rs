@@ -3,7 +3,7 @@
 use actix_web::http::header;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use chrono::NaiveDate;
+use chrono::{NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -200,11 +200,12 @@ impl ForeignParameters {
 }
 
 /// `POST /v1/plans/validate`: what `PUT` would say of a tariff, without putting it: the same refusal, or the plan as it
-/// would be stored and in words. `Accept: text/plain` gives the words alone, laid out for a terminal.
+/// would be stored and in words, with the charges of the plans it includes as they are in force today. `Accept: text/plain` gives the words alone, laid out for a terminal.
 pub(super) async fn validate(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
     let parameters: ForeignParameters = query(&request)?;
     let read = read_tariff(&api, &request, payload, parameters.options()?).await?;
-    let explanation = read.tariff.explain();
+    let today = Utc::now().date_naive();
+    let explanation = api.service.with_included(&api.tenant, read.tariff.clone(), today).await?.explain();
     if prefers_text(&request) {
         return Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(explanation.to_string()));
     }

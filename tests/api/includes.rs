@@ -24,6 +24,29 @@ fn total(answer: &Value) -> &Value {
 }
 
 on_both_engines! {
+    fn a_plan_is_told_with_the_charges_of_those_it_includes(app: &TestApp) {
+        let supply = json!({"name": "Supply", "currency": "GBP", "include": {"network": "net"},
+            "charges": [{"id": "energy", "kind": "energy", "price": "0.18"}, {"id": "vat", "kind": "tax", "percent": "5"}]});
+        let validate = || app.json("POST", "/v1/plans/validate", &supply).expect(200).json();
+        let ids = |answer: &Value| -> Vec<String> {
+            let charges = answer["charges"].as_array().unwrap().iter();
+            charges.map(|charge| charge["charge_id"].as_str().unwrap().to_owned()).collect()
+        };
+        let alone = validate();
+        assert_eq!(ids(&alone), ["network", "energy", "vat"]);
+        assert_eq!(alone["needs"]["plans"], json!({"network": "net"}));
+        let warning = alone["warnings"][0].as_str().unwrap();
+        assert!(warning.contains("\"net\"") && warning.contains("import it"), "{warning}");
+        let network = json!({"name": "Network", "currency": "GBP", "conventions": {"daily_amounts": "average_month"},
+            "charges": [{"id": "standing", "kind": "fixed", "price": "0.3", "per": "day"}]});
+        app.put_plan("net", &network).expect(201);
+        let together = validate();
+        assert_eq!(ids(&together), ["network_standing", "energy", "vat"]);
+        assert_eq!((&together["warnings"], &together["document"]), (&json!([]), &alone["document"]));
+        assert_eq!(together["charges"][0]["words"], json!(["0.3 GBP a day."]));
+        assert_eq!(together["rules"][0], "Plan net: Days are 365/12 a billing month.");
+    }
+
     fn an_included_plan_is_an_input(app: &TestApp) {
         app.put_customer("c-1", &json!({"time_zone": "UTC"})).expect(201);
         app.import("c-1", &june(1.0)).expect(200);

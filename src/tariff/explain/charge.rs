@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::phrases::Phrases;
-use super::when::{days_of_year, when};
+use super::when::days_of_year;
 use crate::tariff::conventions::{TierAllocation, TierScope};
 use crate::tariff::model::{Charge, Kind, Measure, MeasureId, Part, Per, PeriodRef, Resets, Step, StepPrice, TimeUnit};
 use crate::tariff::schedule::Schedule;
+
+/// Periods and steps of a charge that are told one by one.
+const MAX_PERIODS: usize = 200;
+const MAX_STEPS: usize = 200;
 
 /// What a charge counts, at what price, per what and when; each text a sentence, a line of a list begins with `- `.
 pub(super) fn words(phrases: &Phrases<'_>, charge: &Charge) -> Vec<String> {
@@ -29,8 +33,7 @@ pub(super) fn words(phrases: &Phrases<'_>, charge: &Charge) -> Vec<String> {
         None => prices(phrases, charge, &mut words),
     }
     for period in periods_named(phrases, charge) {
-        let schedule = &phrases.plan.schedules[period.schedule];
-        words.push(format!("{}: {}.", phrases.period_name(period), when(schedule, period.period)));
+        words.push(format!("{}: {}.", phrases.period_name(period), phrases.when(period)));
     }
     words.extend(ladder_rules(phrases, charge));
     if charge.split.is_some_and(|i| has_seasons(&phrases.plan.schedules[i])) && matches!(charge.per, Per::Time(_)) {
@@ -92,14 +95,17 @@ fn time_word(unit: TimeUnit) -> &'static str {
 fn prices(phrases: &Phrases<'_>, charge: &Charge, words: &mut Vec<String>) {
     let credit = if charge.negated { "Credited: " } else { "" };
     if let Some(schedule) = charge.split {
-        let schedule = &phrases.plan.schedules[schedule];
         let what = what_split(phrases, charge);
         let what = if credit.is_empty() { upper(&what) } else { what };
         words.push(format!("{credit}{what}, by period:"));
-        for part in &charge.parts {
+        for part in charge.parts.iter().take(MAX_PERIODS) {
             let period = part.period.expect("a part of a split charge has a period");
+            let period = PeriodRef { schedule, period };
             let ladder = ladder(phrases, charge, part);
-            words.push(format!("- {} ({}): {ladder}", schedule.periods[period], when(schedule, period)));
+            words.push(format!("- {} ({}): {ladder}", phrases.period_name(period), phrases.when(period)));
+        }
+        if charge.parts.len() > MAX_PERIODS {
+            words.push(format!("- and {} more periods", charge.parts.len() - MAX_PERIODS));
         }
         return;
     }
@@ -168,7 +174,7 @@ fn ladder(phrases: &Phrases<'_>, charge: &Charge, part: &Part) -> String {
     let amount_per = if charge.per == Per::BillingPeriod { " in all".to_owned() } else { phrases.per(charge, "") };
     let bound_unit = phrases.unit(charge.chosen_by.unwrap_or(part.measure));
     let n_steps = part.steps.len();
-    let steps = part.steps.iter().enumerate().map(|(i, step)| {
+    let steps = part.steps.iter().enumerate().take(MAX_STEPS).map(|(i, step)| {
         let price = step.price.map(|price| match price {
             StepPrice::Percent(_) => phrases.price(price, ""),
             _ if n_steps == 1 => phrases.price(price, &per),
@@ -190,6 +196,9 @@ fn ladder(phrases: &Phrases<'_>, charge: &Charge, part: &Part) -> String {
         }
     });
     let mut text = steps.collect::<Vec<_>>().join("; ");
+    if n_steps > MAX_STEPS {
+        text = format!("{text}; and so on to step {n_steps}");
+    }
     if part.steps.last().is_some_and(|step| step.to.is_some()) {
         text.push_str("; more is refused");
     }

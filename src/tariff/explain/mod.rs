@@ -138,7 +138,10 @@ impl Tariff {
                 .iter()
                 .map(|(field, reason)| NotBilled { field: field.clone(), reason: reason.clone() })
                 .collect(),
-            warnings: warnings::warnings(&phrases),
+            warnings: {
+                let missing = self.not_included().into_iter().flat_map(|faults| &faults.0);
+                missing.map(|fault| fault.message.clone()).chain(warnings::warnings(&phrases)).collect()
+            },
             pictures: picture::pictures(&phrases),
         }
     }
@@ -149,6 +152,25 @@ fn list(items: impl IntoIterator<Item = String>) -> String {
     let mut items: Vec<String> = items.into_iter().collect();
     let last = items.pop().unwrap_or_default();
     if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
+}
+
+/// The same, with the first items alone where there are many.
+fn short_list(items: impl ExactSizeIterator<Item = String>) -> String {
+    const MOST: usize = 20;
+    let n_items = items.len();
+    if n_items <= MOST {
+        return list(items);
+    }
+    format!("{} and {} more", items.take(MOST - 1).collect::<Vec<_>>().join(", "), n_items - (MOST - 1))
+}
+
+/// The beginning of a text that is too long.
+fn cut(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 /// `1 day`, `3 days`.

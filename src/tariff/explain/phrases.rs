@@ -1,6 +1,9 @@
 //! Measures and prices in words.
 
-use super::{counted, list};
+use std::cell::OnceCell;
+
+use super::when::when;
+use super::{counted, cut, list, short_list};
 use crate::tariff::model::{
     BoundsPer, Charge, CostSpec, DayValue, DemandSpec, Distinct, EnergySpec, Measure, MeasureId, NetPart, OverMonths,
     Per, PeriodRef, Plan, Rounding, Step, StepPrice, Take, TimeUnit,
@@ -8,11 +11,23 @@ use crate::tariff::model::{
 use crate::tariff::number::{Decimal, Exact, RoundingMode};
 use crate::usage::Channel;
 
+/// Longest words of one measure, characters.
+const MAX_TEXT: usize = 1_000;
+/// Factors of a product that are told.
+const MAX_FACTORS: usize = 100;
+/// Longest number that is worked out rather than told as arithmetic.
+const MAX_DIGITS: usize = 40;
+
 /// A plan whose parts are put into words.
 pub(super) struct Phrases<'p> {
     pub(super) plan: &'p Plan,
     /// Of each measure: whether it grows with the days, and its unit.
     facts: Vec<(bool, String)>,
+    /// Measures refer to measures as often as they like: each is put into words, and worked out, once.
+    words: Vec<OnceCell<String>>,
+    values: Vec<OnceCell<Option<Exact>>>,
+    /// Of each schedule, when its periods are.
+    whens: Vec<OnceCell<Vec<String>>>,
 }
 
 impl<'p> Phrases<'p> {
@@ -21,7 +36,19 @@ impl<'p> Phrases<'p> {
         for measure in &plan.measures {
             facts.push((measure.is_extensive(&facts), measure.unit(&facts, &plan.currency)));
         }
-        Self { plan, facts }
+        Self {
+            plan,
+            facts,
+            words: vec![OnceCell::new(); plan.measures.len()],
+            values: vec![OnceCell::new(); plan.measures.len()],
+            whens: vec![OnceCell::new(); plan.schedules.len()],
+        }
+    }
+
+    /// When a period is.
+    pub(super) fn when(&self, period: PeriodRef) -> &str {
+        let schedule = &self.plan.schedules[period.schedule];
+        &self.whens[period.schedule].get_or_init(|| when(schedule))[period.period]
     }
 
     /// The unit of a measure; an attribute that says none has none.
@@ -43,6 +70,10 @@ impl<'p> Phrases<'p> {
 
     /// A measure as a noun: `the highest 15-minute mean in kW`.
     pub(super) fn measure(&self, id: MeasureId) -> String {
+        self.words[id].get_or_init(|| cut(self.put(id), MAX_TEXT)).clone()
+    }
+
+    fn put(&self, id: MeasureId) -> String {
         match &self.plan.measures[id] {
             Measure::Constant(decimal) => decimal.to_string(),
             Measure::Count { unit, period, .. } => {
@@ -84,12 +115,12 @@ impl<'p> Phrases<'p> {
             Measure::Amount(charges) => self.charges(charges),
             Measure::ByDate(values) => {
                 let values = values.iter().map(|(from, id)| format!("{} from {from}", self.nested(*id)));
-                list(values)
+                short_list(values)
             }
             Measure::Sum(parts) => self.sum(parts),
             Measure::Times(parts) => self.product(parts),
             Measure::Max(parts) => self.at_least(parts),
-            Measure::Min(parts) => format!("the smallest of {}", list(parts.iter().map(|id| self.nested(*id)))),
+            Measure::Min(parts) => format!("the smallest of {}", short_list(parts.iter().map(|id| self.nested(*id)))),
             Measure::Divide(a, b) => format!("{} / {}", self.nested(*a), self.nested(*b)),
             Measure::Round { of, to, mode } => {
                 format!("{} rounded to {to}{}", self.nested(*of), mode_words(*mode))
@@ -146,6 +177,9 @@ impl<'p> Phrases<'p> {
     fn sum(&self, parts: &[MeasureId]) -> String {
         let mut text = String::new();
         for (i, id) in parts.iter().enumerate() {
+            if text.len() > MAX_TEXT {
+                break;
+            }
             let (is_less, part) = self.signed(*id);
             match (i, is_less) {
                 (0, false) => {}
@@ -186,7 +220,7 @@ impl<'p> Phrases<'p> {
         {
             return format!("{} % of {}", self.nested(*percent), self.nested(*of));
         }
-        parts.iter().map(|id| self.nested(*id)).collect::<Vec<_>>().join(" x ")
+        parts.iter().take(MAX_FACTORS).map(|id| self.nested(*id)).collect::<Vec<_>>().join(" x ")
     }
 
     fn at_least(&self, parts: &[MeasureId]) -> String {
@@ -197,7 +231,7 @@ impl<'p> Phrases<'p> {
                 _ => {}
             }
         }
-        format!("the largest of {}", list(parts.iter().map(|id| self.in_list(*id))))
+        format!("the largest of {}", short_list(parts.iter().map(|id| self.in_list(*id))))
     }
 
     fn in_list(&self, id: MeasureId) -> String {
@@ -242,7 +276,7 @@ impl<'p> Phrases<'p> {
             [.., last] if charges.len() > 2 && on_bill(last + 1).eq(charges.iter().copied()) => {
                 format!("all charges down to {}", self.plan.charges[*last].id)
             }
-            _ => list(charges.iter().map(|i| self.plan.charges[*i].id.clone())),
+            _ => short_list(charges.iter().map(|i| self.plan.charges[*i].id.clone())),
         }
     }
 
@@ -293,7 +327,7 @@ impl<'p> Phrases<'p> {
     pub(super) fn amount(&self, id: MeasureId, per: &str) -> String {
         let currency = &self.plan.currency;
         match &self.plan.measures[id] {
-            Measure::ByDate(values) => list(values.iter().enumerate().map(|(i, (from, id))| {
+            Measure::ByDate(values) => short_list(values.iter().enumerate().map(|(i, (from, id))| {
                 let money = if i == 0 { format!(" {currency}{per}") } else { String::new() };
                 format!("{}{money} from {from}", self.nested(*id))
             })),
@@ -311,11 +345,15 @@ impl<'p> Phrases<'p> {
             Measure::Sum(parts) | Measure::Times(parts) => parts.iter().all(|part| self.constant(*part).is_some()),
             _ => false,
         };
-        self.value(id).filter(|_| is_exact)?.text(0)
+        self.value(id).filter(|_| is_exact)?.text(0).filter(|text| text.len() <= MAX_DIGITS)
     }
 
     /// What arithmetic on numbers comes to.
     pub(super) fn value(&self, id: MeasureId) -> Option<Exact> {
+        self.values[id].get_or_init(|| self.work_out(id).filter(|value| !value.is_too_large())).clone()
+    }
+
+    fn work_out(&self, id: MeasureId) -> Option<Exact> {
         let all = |parts: &[MeasureId]| parts.iter().map(|part| self.value(*part)).collect::<Option<Vec<Exact>>>();
         match &self.plan.measures[id] {
             Measure::Constant(decimal) => Some(Exact::from(*decimal)),

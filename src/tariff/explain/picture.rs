@@ -12,7 +12,7 @@ use super::when::{dates, days_of_year};
 use super::{Picture, list};
 use crate::tariff::model::{Charge, Kind, Measure, MeasureId, NetPart, Per, StepPrice};
 use crate::tariff::number::Exact;
-use crate::tariff::schedule::{DayType, Schedule, period_at};
+use crate::tariff::schedule::{DayType, Schedule};
 use crate::usage::Channel;
 
 /// Columns of a day.
@@ -20,6 +20,9 @@ const N_COLUMNS: u16 = 48;
 const MINUTES_OF_COLUMN: u16 = 30;
 /// Seasons that are drawn; URDB knows twelve months.
 const MAX_PICTURES: usize = 12;
+/// More charges or seasons than these are nothing for a picture.
+const MAX_TERMS: usize = 50;
+const MAX_SEASONS: usize = 60;
 /// A day on which holidays are drawn where a schedule has none.
 const WEDNESDAY: DayType = 2;
 
@@ -60,7 +63,7 @@ fn of_channel(phrases: &Phrases<'_>, channel: &Channel) -> Vec<Picture> {
             None => left_out.push(charge.id.clone()),
         }
     }
-    if terms.iter().all(|term| term.schedule.is_none()) {
+    if terms.iter().all(|term| term.schedule.is_none()) || terms.len() > MAX_TERMS {
         return Vec::new();
     }
     let schedules = &phrases.plan.schedules;
@@ -69,6 +72,9 @@ fn of_channel(phrases: &Phrases<'_>, channel: &Channel) -> Vec<Picture> {
     let mut season_of_spans: BTreeMap<Vec<u16>, usize> = BTreeMap::new();
     for date in days_of_year() {
         let spans: Vec<u16> = used.iter().map(|schedule| schedule.span(date)).collect();
+        if season_of_spans.len() > MAX_SEASONS {
+            return Vec::new();
+        }
         let season = *season_of_spans.entry(spans).or_insert_with(|| {
             let grid = grid(phrases, &terms, date);
             seasons.iter().position(|(known, _)| same_prices(known, &grid)).unwrap_or_else(|| {
@@ -95,6 +101,9 @@ fn of_channel(phrases: &Phrases<'_>, channel: &Channel) -> Vec<Picture> {
     if let Some(last) = pictures.last_mut() {
         if n_seasons > MAX_PICTURES {
             last.lines.push(format!("{} more seasons are not drawn.", n_seasons - MAX_PICTURES));
+        }
+        if used.iter().any(|schedule| !schedule.bounds().is_empty()) {
+            last.lines.push("Hours within named instants are not drawn.".into());
         }
         if used.iter().any(|schedule| has_edges_between(schedule)) {
             last.lines
@@ -150,22 +159,21 @@ fn grid(phrases: &Phrases<'_>, terms: &[Term<'_>], date: NaiveDate) -> Grid {
     let has_holidays = terms.iter().any(|term| term.schedule.is_some_and(|i| !schedules[i].holidays.is_empty()));
     let rows = (0..7).map(Some).chain(has_holidays.then_some(None));
     let row = |weekday: Option<DayType>| -> Vec<Cell> {
-        let columns = (0..N_COLUMNS).map(|column| {
-            let mut cell = Cell::default();
-            for term in terms {
-                let period = match term.schedule {
-                    None => Some(0),
-                    Some(schedule) => period_of(&schedules[schedule], date, weekday, column * MINUTES_OF_COLUMN),
-                };
+        let mut cells = vec![Cell::default(); usize::from(N_COLUMNS)];
+        for term in terms {
+            let periods = match term.schedule {
+                None => vec![Some(0); cells.len()],
+                Some(schedule) => periods_of(&schedules[schedule], date, weekday),
+            };
+            for (cell, period) in cells.iter_mut().zip(periods) {
                 let Some(price) = period.and_then(|period| term.prices.get(&period)) else { continue };
-                cell.price = Some(cell.price.map_or_else(|| price.clone(), |sum| sum.plus(price)));
+                cell.price = Some(cell.price.take().map_or_else(|| price.clone(), |sum| sum.plus(price)));
                 if let (Some(schedule), Some(period)) = (term.schedule, period) {
                     add_name(&mut cell.periods, &schedules[schedule].periods[period]);
                 }
             }
-            cell
-        });
-        columns.collect()
+        }
+        cells
     };
     rows.map(row).collect()
 }
@@ -179,15 +187,20 @@ fn add_name(names: &mut String, name: &str) {
     }
 }
 
-/// The period of a minute on a weekday, or on a holiday.
-fn period_of(schedule: &Schedule, date: NaiveDate, weekday: Option<DayType>, minute: u16) -> Option<usize> {
+/// The period at the start of each column on a weekday, or on a holiday.
+fn periods_of(schedule: &Schedule, date: NaiveDate, weekday: Option<DayType>) -> Vec<Option<usize>> {
     let (today, yesterday) = match weekday {
         Some(weekday) => (weekday, (weekday + 6) % 7),
         None if schedule.holidays.is_empty() => (WEDNESDAY, WEDNESDAY - 1),
         None => (schedule.holiday_type(), schedule.holiday_type()),
     };
-    let pattern = schedule.day(schedule.span(date), today, yesterday);
-    period_at(pattern, minute).map(usize::from)
+    let mut stretches = schedule.day(schedule.span(date), today, yesterday).iter().peekable();
+    let starts = (0..N_COLUMNS).map(|column| column * MINUTES_OF_COLUMN);
+    let period_at = |minute: u16| {
+        while stretches.next_if(|stretch| stretch.end <= minute).is_some() {}
+        stretches.peek().filter(|stretch| stretch.start <= minute).map(|stretch| usize::from(stretch.period))
+    };
+    starts.map(period_at).collect()
 }
 
 fn same_prices(a: &Grid, b: &Grid) -> bool {

@@ -24,6 +24,7 @@ fn plans_of_the_fixtures_in_words() {
         ("japan_three_steps", "japan/three-steps.json"),
         ("japan_high_voltage", "japan/high-voltage.json"),
         ("cdr", "foreign/cdr-controlled-load.json"),
+        ("coincident_peaks", "worked/us-reopt-coincident-peaks.json"),
     ] {
         insta::assert_snapshot!(name, explained(file));
     }
@@ -64,8 +65,7 @@ fn periods(schedule: &str) -> Vec<String> {
         r#"{{"name": "n", "currency": "USD", "schedules": {{"s": {schedule}}}, "charges": [{{"id": "e", "kind": "fixed", "price": "1"}}]}}"#
     );
     let tariff = Tariff::from_json(&document).unwrap();
-    let schedule = &tariff.plan().schedules[0];
-    (0..schedule.periods.len()).map(|period| when(schedule, period)).collect()
+    when(&tariff.plan().schedules[0])
 }
 
 #[test]
@@ -110,6 +110,21 @@ fn a_holiday_is_told_apart_unless_it_counts_as_a_weekday() {
 }
 
 #[test]
+fn instants_are_told_as_they_are() {
+    let rules = |rules: &str| periods(&format!(r#"{{"periods": [{rules}, {{"period": "rest"}}]}}"#));
+    assert_eq!(
+        rules(r#"{"period": "peak", "during": ["2026-07-15T14:00-04:00/PT1H", "2026-07-15T19:00Z/PT30M"]}"#),
+        ["2026-07-15T18:00Z to 2026-07-15T19:30Z", "always"]
+    );
+    assert_eq!(
+        rules(
+            r#"{"period": "peak", "during": ["2026-07-15T18:00Z/PT1H"], "hours": ["14:00-15:00"]}, {"period": "peak", "months": [8]}"#
+        )[0],
+        "August; 2026-07-15T18:00Z to 2026-07-15T19:00Z, at the hours and on the days that its rule names"
+    );
+}
+
+#[test]
 fn dates_of_a_year_are_told_by_whole_months_where_they_are() {
     let between = |first: &str, last: &str| {
         let days: Vec<_> =
@@ -134,4 +149,42 @@ fn a_price_that_is_arithmetic_on_numbers_is_worked_out_where_it_ends() {
     assert_eq!(words(r#"{"times": ["0.55865", "1.1"]}"#), "0.614515 AUD/kWh for the kWh from the grid.");
     assert_eq!(words(r#"{"sum": ["0.3", "-0.01"]}"#), "0.29 AUD/kWh for the kWh from the grid.");
     assert_eq!(words(r#"{"divide": ["1", "3"]}"#), "(1 / 3) AUD/kWh for the kWh from the grid.");
+}
+
+#[test]
+fn measures_that_refer_to_each_other_over_and_over_are_told_in_time() {
+    let mut measures = String::from(r#""m0": {"sum": [{"energy": {}}, "1"]}, "n0": {"times": ["3", "7"]}"#);
+    for i in 1..40 {
+        let before = i - 1;
+        measures.push_str(&format!(
+            r#", "m{i}": {{"sum": ["m{before}", "m{before}"]}}, "n{i}": {{"times": ["n{before}", "n{before}"]}}"#
+        ));
+    }
+    let document = format!(
+        r#"{{"name": "n", "currency": "USD", "measures": {{{measures}}}, "charges": [
+        {{"id": "a", "kind": "fixed", "measure": "m39", "price": "1"}}, {{"id": "b", "kind": "energy", "price": "n39"}}]}}"#
+    );
+    let text = Tariff::from_json(&document).unwrap().explain().to_string();
+    assert!(text.len() < 10_000 && text.contains('…'), "{}", text.len());
+}
+
+#[test]
+fn ten_thousand_windows_are_told_in_time() {
+    let rules = (0..9_999).map(|i| {
+        let (minute, day, month) = (i % 1439, 1 + i % 28, 1 + i % 12);
+        let clock = |minute: u32| format!("{:02}:{:02}", minute / 60, minute % 60);
+        let window = format!("{}-{}", clock(minute), clock(minute + 1));
+        format!(r#"{{"period": "p{i}", "season": "{month:02}-{day:02}/12-31", "hours": ["{window}"]}}"#)
+    });
+    let names = (0..9_999).map(|i| format!(r#""p{i}": "0.{:04}""#, i + 1)).collect::<Vec<_>>().join(", ");
+    let rules = rules.collect::<Vec<_>>().join(", ");
+    let document = format!(
+        r#"{{"name": "n", "currency": "USD", "schedules": {{"s": {{"periods": [{rules}, {{"period": "rest"}}]}}}},
+        "charges": [{{"id": "e", "kind": "energy", "schedule": "s", "prices": {{{names}, "rest": "1"}}}}]}}"#
+    );
+    let begun = std::time::Instant::now();
+    let explanation = Tariff::from_json(&document).unwrap().explain();
+    assert_eq!((explanation.charges[0].words.len(), explanation.pictures.len()), (202, 0));
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    assert!(explanation.to_string().len() < 2_000_000);
 }

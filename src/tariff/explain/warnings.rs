@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::phrases::Phrases;
-use super::when::when;
 use crate::tariff::model::{Kind, Measure, PeriodRef};
 
 /// Sentences; none of them keeps the plan from being billed.
@@ -17,7 +16,7 @@ pub(super) fn warnings(phrases: &Phrases<'_>) -> Vec<String> {
             continue;
         }
         for (period, name) in schedule.periods.iter().enumerate() {
-            if when(schedule, period) == "never" {
+            if phrases.when(PeriodRef { schedule: index, period }) == "never" {
                 warnings.push(format!(
                     "Period {name} of schedule {} never is: rules above it take all of its hours.",
                     schedule.name

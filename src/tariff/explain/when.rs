@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{Datelike, Days, NaiveDate};
+use chrono::{DateTime, Datelike, Days, NaiveDate};
 
-use super::list;
-use crate::tariff::schedule::{DayType, HOLIDAY, MINUTES_OF_DAY, Pattern, Schedule};
+use super::{cut, list, short_list};
+use crate::tariff::schedule::{HOLIDAY, MINUTES_OF_DAY, Schedule};
 
 /// Windows of one day, minutes `[start, end)`; an end beyond midnight lies in the next day.
 type Windows = Vec<(u16, u16)>;
@@ -19,26 +19,70 @@ const WEEKEND: u8 = 0b110_0000;
 const WEEK: u8 = 0b111_1111;
 const HOLIDAYS: u8 = 1 << HOLIDAY;
 
-/// When a period is: `weekdays 10:00-14:00 and 18:00-22:00, June to September`.
-pub(super) fn when(schedule: &Schedule, period: usize) -> String {
-    let mut groups: Vec<(String, Vec<NaiveDate>)> = Vec::new();
-    let mut weeks: BTreeMap<u16, String> = BTreeMap::new();
+/// Longest words of one period, characters: a schedule of thousands of windows is not read by people.
+const MAX_TEXT: usize = 2_000;
+
+/// When each period of a schedule is: `weekdays 10:00-14:00 and 18:00-22:00, June to September`.
+pub(super) fn when(schedule: &Schedule) -> Vec<String> {
+    let mut spans: BTreeMap<u16, Vec<NaiveDate>> = BTreeMap::new();
     for date in days_of_year() {
-        let span = schedule.span(date);
-        let week = weeks.entry(span).or_insert_with(|| week(schedule, span, period));
-        match groups.iter_mut().find(|(known, _)| known == week) {
-            Some((_, dates)) => dates.push(date),
-            None => groups.push((week.clone(), vec![date])),
+        spans.entry(schedule.span(date)).or_default().push(date);
+    }
+    let mut periods: Vec<Vec<(String, Vec<NaiveDate>)>> = vec![Vec::new(); schedule.periods.len()];
+    for (span, dates) in spans {
+        for (period, week) in weeks(schedule, span) {
+            let groups = &mut periods[period];
+            let words = week.words();
+            match groups.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, known)) => known.extend(&dates),
+                None => groups.push((words, dates.clone())),
+            }
         }
     }
-    groups.retain(|(week, _)| !week.is_empty());
-    let clauses = groups.iter().map(|(week, days)| match (week.as_str(), dates(days)) {
-        (week, None) => week.to_owned(),
-        ("always", Some(dates)) => dates,
-        (week, Some(dates)) => format!("{week}, {dates}"),
-    });
-    let clauses: Vec<String> = clauses.collect();
-    if clauses.is_empty() { "never".to_owned() } else { clauses.join("; ") }
+    let lasting = periods.into_iter().map(clauses_of_year);
+    lasting.enumerate().map(|(period, words)| with_instants(schedule, period, words)).collect()
+}
+
+/// The words of a period with the instants that rules of it name: `2026-07-15T18:00Z to 2026-07-15T19:00Z`.
+fn with_instants(schedule: &Schedule, period: usize, words: String) -> String {
+    let (stretches, has_more) = schedule.instants_of(period);
+    if stretches.is_empty() {
+        return words;
+    }
+    let text = |seconds: i64| {
+        let instant = DateTime::from_timestamp(seconds, 0);
+        instant.map(|instant| instant.format("%Y-%m-%dT%H:%MZ").to_string()).unwrap_or_default()
+    };
+    let named = stretches.iter().map(|stretch| format!("{} to {}", text(stretch.start), text(stretch.end)));
+    let mut instants = short_list(named);
+    if has_more {
+        instants.push_str(", at the hours and on the days that its rule names");
+    }
+    if words == "never" { instants } else { format!("{words}; {instants}") }
+}
+
+/// Weeks with the dates on which they hold, in the order of the year.
+fn clauses_of_year(mut groups: Vec<(String, Vec<NaiveDate>)>) -> String {
+    for (_, days) in &mut groups {
+        days.sort_unstable();
+    }
+    groups.sort_by(|(_, a), (_, b)| a.cmp(b));
+    let mut text = String::new();
+    for (week, days) in &groups {
+        let clause = match (week.as_str(), dates(days)) {
+            (week, None) => week.to_owned(),
+            ("always", Some(dates)) => dates,
+            (week, Some(dates)) => format!("{week}, {dates}"),
+        };
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        text.push_str(&clause);
+        if text.len() > MAX_TEXT {
+            break;
+        }
+    }
+    if text.is_empty() { "never".to_owned() } else { cut(text, MAX_TEXT) }
 }
 
 /// Which dates of a year: `June to September`, `15 June to 15 September`; `None` for all of them.
@@ -88,19 +132,40 @@ fn range(first: NaiveDate, last: NaiveDate) -> String {
     format!("{} to {}", first.format("%-d %B"), last.format("%-d %B"))
 }
 
-/// When a period is within a week of a span; empty when it is not.
-fn week(schedule: &Schedule, span: u16, period: usize) -> String {
-    let windows = |today: DayType, yesterday: DayType| windows_of(schedule.day(span, today, yesterday), period);
-    let days: Vec<Windows> = (0..7).map(|weekday| windows(weekday, (weekday + 6) % 7)).collect();
-    let has_holidays = !schedule.holidays.is_empty() && schedule.holiday_type() == HOLIDAY;
-    let holiday = if has_holidays { Some(windows(HOLIDAY, HOLIDAY)) } else { None };
-    let plain = clauses(&days, holiday.as_ref());
-    let joined = clauses(&over_midnight(&days), holiday.as_ref());
-    if joined.len() < plain.len() { joined } else { plain }
+/// The windows of a period in a week.
+#[derive(Debug, Clone)]
+struct Week {
+    days: Vec<Windows>,
+    /// Where a holiday is a day of its own.
+    holiday: Option<Windows>,
 }
 
-fn windows_of(pattern: &Pattern, period: usize) -> Windows {
-    pattern.iter().filter(|stretch| usize::from(stretch.period) == period).map(|s| (s.start, s.end)).collect()
+impl Week {
+    fn words(&self) -> String {
+        let plain = clauses(&self.days, self.holiday.as_ref());
+        let joined = clauses(&over_midnight(&self.days), self.holiday.as_ref());
+        if joined.len() < plain.len() { joined } else { plain }
+    }
+}
+
+/// The week of each period that has hours on the dates of a span.
+fn weeks(schedule: &Schedule, span: u16) -> BTreeMap<usize, Week> {
+    let has_holidays = !schedule.holidays.is_empty() && schedule.holiday_type() == HOLIDAY;
+    let empty = Week { days: vec![Windows::new(); 7], holiday: has_holidays.then(Windows::new) };
+    let mut weeks: BTreeMap<usize, Week> = BTreeMap::new();
+    for weekday in 0..7 {
+        for stretch in schedule.day(span, weekday, (weekday + 6) % 7) {
+            let week = weeks.entry(usize::from(stretch.period)).or_insert_with(|| empty.clone());
+            week.days[weekday].push((stretch.start, stretch.end));
+        }
+    }
+    if has_holidays {
+        for stretch in schedule.day(span, HOLIDAY, HOLIDAY) {
+            let week = weeks.entry(usize::from(stretch.period)).or_insert_with(|| empty.clone());
+            week.holiday.get_or_insert_default().push((stretch.start, stretch.end));
+        }
+    }
+    weeks
 }
 
 /// The same week with windows that touch at midnight told as one, on the day on which it begins.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use chrono::Datelike;
 
-use super::{Calendars, Day, MINUTES_OF_DAY, Pattern, Rule, Schedule, day_pattern};
+use super::{ALL_DAYS, ALL_MONTHS, Calendars, Day, MINUTES_OF_DAY, Pattern, Rule, Schedule, day_pattern};
 
 /// Stretches of time, seconds since the epoch, end exclusive: sorted, apart from each other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,6 +57,20 @@ impl Schedule {
     /// Instants at which a rule begins or ends to hold, sorted: those of `during`.
     pub(crate) fn bounds(&self) -> &[i64] {
         self.during.as_ref().map_or(&[], |during| &during.bounds)
+    }
+
+    /// The stretches within which rules of a period hold that speak of instants, in their order, and whether some of these
+    /// rules speak of months, days or hours as well.
+    pub(crate) fn instants_of(&self, period: usize) -> (Vec<Range<i64>>, bool) {
+        let rules = self.during.iter().flat_map(|during| &during.rules);
+        let (mut stretches, mut has_more) = (Vec::new(), false);
+        for rule in rules.filter(|rule| rule.period == period) {
+            let Some(instants) = &rule.during else { continue };
+            stretches.extend(instants.0.iter().cloned());
+            let is_whole = rule.months == ALL_MONTHS && rule.season.is_none() && rule.days == ALL_DAYS;
+            has_more |= !(is_whole && rule.hours.is_empty());
+        }
+        (Instants::new(stretches).0, has_more)
     }
 
     /// Those inside a stretch of time, its start left out.
