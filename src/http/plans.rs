@@ -205,7 +205,8 @@ pub(super) async fn validate(api: Data<Api>, request: HttpRequest, payload: Payl
     let parameters: ForeignParameters = query(&request)?;
     let read = read_tariff(&api, &request, payload, parameters.options()?).await?;
     let today = Utc::now().date_naive();
-    let explanation = api.service.with_included(&api.tenant, read.tariff.clone(), today).await?.explain();
+    let tariff = api.service.with_included(&api.tenant, read.tariff.clone(), today).await?;
+    let explanation = api.service.blocking(move || tariff.explain()).await?;
     if prefers_text(&request) {
         return Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(explanation.to_string()));
     }

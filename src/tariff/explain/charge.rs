@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::phrases::Phrases;
+use super::short_list;
 use super::when::days_of_year;
 use crate::tariff::conventions::{TierAllocation, TierScope};
 use crate::tariff::model::{Charge, Kind, Measure, MeasureId, Part, Per, PeriodRef, Resets, Step, StepPrice, TimeUnit};
@@ -106,6 +107,13 @@ fn prices(phrases: &Phrases<'_>, charge: &Charge, words: &mut Vec<String>) {
         }
         if charge.parts.len() > MAX_PERIODS {
             words.push(format!("- and {} more periods", charge.parts.len() - MAX_PERIODS));
+        }
+        // Energy has a price in every period; demand and the like need none.
+        let priced: BTreeSet<usize> = charge.parts.iter().filter_map(|part| part.period).collect();
+        let names = phrases.plan.schedules[schedule].periods.iter().enumerate();
+        let free: Vec<String> = names.filter(|(i, _)| !priced.contains(i)).map(|(_, name)| name.clone()).collect();
+        if !free.is_empty() {
+            words.push(format!("Free in {}.", short_list(free.into_iter())));
         }
         return;
     }

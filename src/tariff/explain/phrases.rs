@@ -47,8 +47,16 @@ impl<'p> Phrases<'p> {
 
     /// When a period is.
     pub(super) fn when(&self, period: PeriodRef) -> &str {
-        let schedule = &self.plan.schedules[period.schedule];
-        &self.whens[period.schedule].get_or_init(|| when(schedule))[period.period]
+        &self.whens(period.schedule)[period.period]
+    }
+
+    /// The hours that no rule of a schedule covers, if there are any.
+    pub(super) fn gaps(&self, schedule: usize) -> Option<&str> {
+        self.whens(schedule).last().map(String::as_str).filter(|gaps| *gaps != "never")
+    }
+
+    fn whens(&self, schedule: usize) -> &[String] {
+        self.whens[schedule].get_or_init(|| when(&self.plan.schedules[schedule]))
     }
 
     /// The unit of a measure; an attribute that says none has none.

@@ -59,13 +59,15 @@ fn a_plan_of_oddities_in_words() {
     insta::assert_snapshot!(Tariff::from_json(ODDITIES).unwrap().explain().to_string());
 }
 
-/// The words for each period of a schedule of these rules.
+/// The words for each period of a schedule of these rules, without those for no period.
 fn periods(schedule: &str) -> Vec<String> {
     let document = format!(
         r#"{{"name": "n", "currency": "USD", "schedules": {{"s": {schedule}}}, "charges": [{{"id": "e", "kind": "fixed", "price": "1"}}]}}"#
     );
     let tariff = Tariff::from_json(&document).unwrap();
-    when(&tariff.plan().schedules[0])
+    let mut words = when(&tariff.plan().schedules[0]);
+    words.pop();
+    words
 }
 
 #[test]
@@ -96,6 +98,45 @@ fn periods_are_told_by_the_hours_that_they_have_in_the_end() {
         rules(r#"{"period": "a", "months": [12, 1, 2, 6], "hours": ["10:00-12:00"]}, {"period": "b", "months": [7]}"#),
         ["every day 10:00-12:00, June and December to February", "July"]
     );
+}
+
+#[test]
+fn hours_without_a_period_and_periods_without_a_price_are_told() {
+    let document = r#"{"name": "n", "currency": "USD",
+        "schedules": {"s": {"periods": [{"period": "on", "days": "weekdays", "hours": ["08:00-20:00"]}, {"period": "off", "days": "weekdays"}]}},
+        "charges": [{"id": "e", "kind": "energy", "schedule": "s", "prices": {"on": "1", "off": "2"}},
+            {"id": "d", "kind": "demand", "schedule": "s", "prices": {"on": "3"}}]}"#;
+    let explanation = Tariff::from_json(document).unwrap().explain();
+    assert_eq!(
+        explanation.warnings,
+        ["Schedule s has no period for weekends all day: a bill with energy used then is refused."]
+    );
+    assert_eq!(explanation.charges[1].words.last().map(String::as_str), Some("Free in off."));
+}
+
+#[test]
+fn every_plan_of_the_fixtures_is_told() {
+    fn all(folder: &Path, told: &mut usize) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                all(&path, told);
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+                let plan = value.get("plan").map_or(text, ToString::to_string);
+                let options = ForeignOptions::allowing_unbilled(true);
+                let Ok(tariff) = Tariff::from_format(PlanFormat::detect(&plan), &plan, &options) else { continue };
+                let explanation = tariff.explain();
+                assert!(explanation.charges.iter().all(|charge| !charge.words.is_empty()), "{}", path.display());
+                assert!(explanation.to_string().contains("\nWhat is not billed\n"), "{}", path.display());
+                *told += 1;
+            }
+        }
+    }
+    let mut told = 0;
+    all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), &mut told);
+    assert!(told > 60, "{told}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl fmt::Display for Explanation {
         if !self.warnings.is_empty() {
             f.write_str("\nWarnings\n")?;
             for warning in &self.warnings {
-                paragraph(f, "* ", warning)?;
+                paragraph(f, "* ", &upper(warning))?;
             }
         }
         for picture in &self.pictures {

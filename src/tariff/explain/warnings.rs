@@ -24,6 +24,21 @@ pub(super) fn warnings(phrases: &Phrases<'_>) -> Vec<String> {
             }
         }
     }
+    for charge in &plan.charges {
+        let is_energy = charge
+            .parts
+            .iter()
+            .any(|part| matches!(plan.measures[part.measure], Measure::Energy(_) | Measure::NetEnergy(_)));
+        if let Some(schedule) = charge.split.filter(|_| is_energy && !charge.shares_measure)
+            && let Some(gaps) = phrases.gaps(schedule)
+        {
+            let name = &plan.schedules[schedule].name;
+            let warning = format!("Schedule {name} has no period for {gaps}: a bill with energy used then is refused.");
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
     let referred: BTreeSet<usize> = plan.charges.iter().flat_map(|charge| plan.referred_charges(charge)).collect();
     for (index, charge) in plan.charges.iter().enumerate() {
         if !charge.on_bill && !referred.contains(&index) && charge.kind != Kind::Subtotal {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Datelike, Days, NaiveDate};
 
 use super::{cut, list, short_list};
-use crate::tariff::schedule::{HOLIDAY, MINUTES_OF_DAY, Schedule};
+use crate::tariff::schedule::{HOLIDAY, MINUTES_OF_DAY, Pattern, Schedule};
 
 /// Windows of one day, minutes `[start, end)`; an end beyond midnight lies in the next day.
 type Windows = Vec<(u16, u16)>;
@@ -22,13 +22,14 @@ const HOLIDAYS: u8 = 1 << HOLIDAY;
 /// Longest words of one period, characters: a schedule of thousands of windows is not read by people.
 const MAX_TEXT: usize = 2_000;
 
-/// When each period of a schedule is: `weekdays 10:00-14:00 and 18:00-22:00, June to September`.
+/// When each period of a schedule is: `weekdays 10:00-14:00 and 18:00-22:00, June to September`. The last one is no period:
+/// the hours that no rule covers.
 pub(super) fn when(schedule: &Schedule) -> Vec<String> {
     let mut spans: BTreeMap<u16, Vec<NaiveDate>> = BTreeMap::new();
     for date in days_of_year() {
         spans.entry(schedule.span(date)).or_default().push(date);
     }
-    let mut periods: Vec<Vec<(String, Vec<NaiveDate>)>> = vec![Vec::new(); schedule.periods.len()];
+    let mut periods: Vec<Vec<(String, Vec<NaiveDate>)>> = vec![Vec::new(); schedule.periods.len() + 1];
     for (span, dates) in spans {
         for (period, week) in weeks(schedule, span) {
             let groups = &mut periods[period];
@@ -154,18 +155,33 @@ fn weeks(schedule: &Schedule, span: u16) -> BTreeMap<usize, Week> {
     let empty = Week { days: vec![Windows::new(); 7], holiday: has_holidays.then(Windows::new) };
     let mut weeks: BTreeMap<usize, Week> = BTreeMap::new();
     for weekday in 0..7 {
-        for stretch in schedule.day(span, weekday, (weekday + 6) % 7) {
-            let week = weeks.entry(usize::from(stretch.period)).or_insert_with(|| empty.clone());
-            week.days[weekday].push((stretch.start, stretch.end));
+        for (period, window) in windows(schedule, schedule.day(span, weekday, (weekday + 6) % 7)) {
+            weeks.entry(period).or_insert_with(|| empty.clone()).days[weekday].push(window);
         }
     }
     if has_holidays {
-        for stretch in schedule.day(span, HOLIDAY, HOLIDAY) {
-            let week = weeks.entry(usize::from(stretch.period)).or_insert_with(|| empty.clone());
-            week.holiday.get_or_insert_default().push((stretch.start, stretch.end));
+        for (period, window) in windows(schedule, schedule.day(span, HOLIDAY, HOLIDAY)) {
+            weeks.entry(period).or_insert_with(|| empty.clone()).holiday.get_or_insert_default().push(window);
         }
     }
     weeks
+}
+
+/// The windows of a day with their periods, and what lies between them with the number after the last period.
+fn windows(schedule: &Schedule, pattern: &Pattern) -> Vec<(usize, (u16, u16))> {
+    let mut windows = Vec::with_capacity(pattern.len());
+    let mut covered = 0;
+    for stretch in pattern {
+        if covered < stretch.start {
+            windows.push((schedule.periods.len(), (covered, stretch.start)));
+        }
+        windows.push((usize::from(stretch.period), (stretch.start, stretch.end)));
+        covered = stretch.end;
+    }
+    if covered < MINUTES_OF_DAY {
+        windows.push((schedule.periods.len(), (covered, MINUTES_OF_DAY)));
+    }
+    windows
 }
 
 /// The same week with windows that touch at midnight told as one, on the day on which it begins.
