@@ -1,7 +1,7 @@
 //! The model of a tariff: the plan document, checked when built, and one adapter a foreign format.
 //!
 //! `document/` is what the JSON may hold, `model.rs` what has passed every check, [`Tariff`] that with its canonical
-//! text; `schedule.rs` compiles rules to stretches of a day. No readings and no bill here.
+//! text; `schedule.rs` compiles rules to stretches of a day; `explain/` puts a plan into words. No readings and no bill here.
 
 mod cdr;
 mod condition;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::phrases::Phrases;
-use super::short_list;
 use super::when::days_of_year;
+use super::{short_list, upper};
 use crate::tariff::conventions::{TierAllocation, TierScope};
 use crate::tariff::model::{Charge, Kind, Measure, MeasureId, Part, Per, PeriodRef, Resets, Step, StepPrice, TimeUnit};
 use crate::tariff::schedule::Schedule;
@@ -118,17 +118,15 @@ fn prices(phrases: &Phrases<'_>, charge: &Charge, words: &mut Vec<String>) {
         return;
     }
     let Some(part) = charge.parts.first() else { return };
-    match part.steps.as_slice() {
-        [Step { to: None, price: Some(price), amount: None, .. }] => {
-            let price = one_price(phrases, charge, part.measure, *price);
-            words.push(format!("{credit}{}.", if price.starts_with("the ") { upper(&price) } else { price }));
-        }
-        _ => {
-            let what = what(phrases, charge, part);
-            let what = if credit.is_empty() { upper(&what) } else { what };
-            words.push(format!("{credit}{what}: {}.", ladder(phrases, charge, part)));
-        }
-    }
+    let sentence = if let [Step { to: None, price: Some(price), amount: None, .. }] = part.steps.as_slice() {
+        let price = one_price(phrases, charge, part.measure, *price);
+        if price.starts_with("the ") { upper(&price) } else { price }
+    } else {
+        let what = what(phrases, charge, part);
+        let what = if credit.is_empty() { upper(&what) } else { what };
+        format!("{what}: {}", ladder(phrases, charge, part))
+    };
+    words.push(format!("{credit}{sentence}."));
 }
 
 /// `38.04 EUR/kW and year for the customer's contract_kw`, `25 USD a month`, `21 % of energy and power`.
@@ -266,10 +264,4 @@ fn ladder_rules(phrases: &Phrases<'_>, charge: &Charge) -> Vec<String> {
         rules.push("Readings fill the steps in the order of time.".to_owned());
     }
     rules
-}
-
-/// The first letter as a capital, unless a price begins with it.
-fn upper(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

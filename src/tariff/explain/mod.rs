@@ -173,6 +173,12 @@ fn cut(mut text: String, most: usize) -> String {
     text
 }
 
+/// The first letter as a capital.
+fn upper(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// `1 day`, `3 days`.
 fn counted(n: u32, word: &str) -> String {
     if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }

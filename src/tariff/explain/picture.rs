@@ -4,6 +4,7 @@
 //! percents, and charges by a price series, are not in it: the title says so.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use chrono::NaiveDate;
 
@@ -266,7 +267,7 @@ fn draw(phrases: &Phrases<'_>, grid: &Grid, marks: &[(Exact, char)]) -> Vec<Stri
     let mark = |price: &Exact| marks.iter().find(|(known, _)| known == price).map_or(' ', |(_, mark)| *mark);
     let mut hours = String::from("    ");
     for hour in (0..24).step_by(3) {
-        hours.push_str(&format!("{hour:<6}"));
+        let _ = write!(hours, "{hour:<6}");
     }
     hours.push_str("24");
     let mut lines = vec![hours];

@@ -1,5 +1,6 @@
 //! Plans in words, whole; and the pieces that are easily wrong.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::when::{dates, days_of_year, when};
@@ -197,9 +198,10 @@ fn measures_that_refer_to_each_other_over_and_over_are_told_in_time() {
     let mut measures = String::from(r#""m0": {"sum": [{"energy": {}}, "1"]}, "n0": {"times": ["3", "7"]}"#);
     for i in 1..40 {
         let before = i - 1;
-        measures.push_str(&format!(
+        let _ = write!(
+            measures,
             r#", "m{i}": {{"sum": ["m{before}", "m{before}"]}}, "n{i}": {{"times": ["n{before}", "n{before}"]}}"#
-        ));
+        );
     }
     let document = format!(
         r#"{{"name": "n", "currency": "USD", "measures": {{{measures}}}, "charges": [

@@ -4,7 +4,7 @@ use std::fmt;
 
 use textwrap::{Options, WordSplitter, WrapAlgorithm};
 
-use super::{Explanation, counted, list};
+use super::{Explanation, counted, list, upper};
 
 const WIDTH: usize = 80;
 
@@ -119,9 +119,4 @@ fn paragraph(f: &mut fmt::Formatter<'_>, start: &str, text: &str) -> fmt::Result
         writeln!(f, "{line}")?;
     }
     Ok(())
-}
-
-fn upper(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
