@@ -26,6 +26,29 @@ pub(super) struct ForeignFlags {
     holidays: Option<String>,
 }
 
+/// What the unit rates of a foreign tariff leave open: as of its plan.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Foreign prices")]
+pub(super) struct RateFlags {
+    /// The payment method whose prices count, where a list holds several
+    #[arg(long, value_name = "METHOD")]
+    payment_method: Option<String>,
+    /// Prices with VAT in them (inc), or without (exc), where a list holds both [default: inc]
+    #[arg(long, value_name = "inc|exc")]
+    vat: Option<Vat>,
+}
+
+impl RateFlags {
+    /// For reading the prices here.
+    pub(super) fn options(&self) -> ForeignOptions {
+        ForeignOptions {
+            payment_method: self.payment_method.clone(),
+            vat: self.vat.unwrap_or_default(),
+            ..ForeignOptions::default()
+        }
+    }
+}
+
 impl ForeignFlags {
     /// For reading the plan here.
     pub(super) fn options(&self) -> ForeignOptions {

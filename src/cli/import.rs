@@ -12,6 +12,7 @@ use chrono_tz::Tz;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+pub(super) use self::shared::prices_of;
 use self::shared::{ImportCalendar, ImportPrices};
 use super::client::{Reply, Target, escape, query};
 use super::foreign::ForeignFlags;

@@ -42,6 +42,15 @@ pub use including::IncludedTariff;
 use self::json::Json;
 use self::model::Plan;
 
+/// The unit rates of an Octopus tariff, the same file that its plan is read from, as a file of prices: CSV of
+/// `start,price`, pounds a kWh, and for how many minutes each price holds.
+///
+/// # Errors
+/// Every fault with its place: rates that overlap or have no end, a payment method that is left open.
+pub fn prices_from_octopus(text: &str, options: &ForeignOptions) -> Result<(String, u32), TariffErrors> {
+    octopus::prices_from_octopus(text, options)
+}
+
 /// A tariff that cannot be billed, or read: one field and the reason. Refusals name every fault found.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{pointer}: {message}")]

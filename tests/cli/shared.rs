@@ -93,6 +93,36 @@ fn bill_takes_prices_and_bills_as_the_service_does() {
 }
 
 #[test]
+fn rates_of_octopus_are_a_plan_and_its_prices() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let rate = |price: f64, from: &str, to: &str| json!({"value_exc_vat": price, "value_inc_vat": price * 1.5, "valid_from": from, "valid_to": to, "payment_method": null});
+    let rates = json!({"code": "E-1R-AGILE-C", "standing-charges": [{"value_exc_vat": 20, "value_inc_vat": 40, "valid_from": null, "valid_to": null}],
+        "standard-unit-rates": [rate(10.0, "2026-06-01T12:00:00Z", "2026-06-01T23:00:00Z"), rate(20.0, "2026-05-31T23:00:00Z", "2026-06-01T12:00:00Z")]});
+    write("agile.json", &rates.to_string());
+    let hours = (0..24).map(|hour| format!("2026-06-01T{hour:02}:00:00+01:00,1\n"));
+    write("day.csv", &("start,kwh\n".to_owned() + &hours.collect::<String>()));
+    let bill = |more: &str| {
+        let arguments =
+            "bill --plan agile.json --usage day.csv --time-zone Europe/London --period 2026-06-01/2026-06-02";
+        run(folder.path(), &format!("{arguments} --format json {more}"))
+    };
+    let missing = bill("").json();
+    let message = missing["plans"][0]["message"].as_str().unwrap();
+    assert!(message.contains("octopus_e_1r_agile_c"), "{missing}");
+    // 13 hours at 0.30, 11 at 0.15, 0.40 a day; without VAT 0.20, 0.10, 0.20, and 5 %.
+    let offline = bill("--prices octopus_e_1r_agile_c=agile.json --expect 5.95").done();
+    bill("--prices octopus_e_1r_agile_c=agile.json --vat exc --expect 4.10").done();
+    let at = |arguments: &str| run(folder.path(), &format!("{arguments} --database-url sqlite://x.db")).done();
+    at("import customer --id c-1 --time-zone Europe/London");
+    at("import usage day.csv --customer c-1");
+    at("import plan agile.json");
+    at("import prices agile.json --id octopus_e_1r_agile_c");
+    let stored = at("compare --customer c-1 --plan agile --period 2026-06-01/2026-06-02 --format json");
+    assert_eq!(offline.stdout.trim_end(), stored.result());
+}
+
+#[test]
 fn a_wrong_line_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("us.txt"), "2026-01-01\n2026-02-30\n").unwrap();

@@ -9,6 +9,7 @@ use chrono::{DateTime, Datelike, NaiveDate, TimeZone, Utc};
 use chrono_tz::Tz;
 
 use super::{Bill, CliError, NamedFile};
+use crate::cli::import::prices_of;
 use crate::comparison::SharedFiles;
 use crate::comparison::question::{Period, PeriodBody};
 use crate::config::{Settings, SettingsFlags, SplitIntervals};
@@ -171,7 +172,8 @@ fn read_shared(bill: &Bill) -> Result<SharedFiles, CliError> {
         }
     }
     for NamedFile { id, path } in &bill.prices {
-        let series = read_prices(&read_text(path)?, None).map_err(|e| refused(path, e))?;
+        let (text, step) = prices_of(&read_text(path)?, path, None, &bill.foreign.options())?;
+        let series = read_prices(&text, step).map_err(|e| refused(path, e))?;
         if shared.price_series.insert(id.clone(), series).is_some() {
             return Err(CliError::Usage(format!("two price series are called {id}")));
         }

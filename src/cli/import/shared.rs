@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::super::client::{Target, escape, query};
+use super::super::foreign::RateFlags;
 use super::super::{CliError, Format, Report, Sheet};
 use super::report_put;
 use crate::shared::Calendar;
+use crate::tariff::{ForeignOptions, PlanFormat, prices_from_octopus};
 use crate::words::InputName;
 
 /// Put a calendar: the dates that plans call holidays
@@ -37,14 +39,17 @@ pub(crate) struct ImportCalendar {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   samebill import prices day-ahead.csv --id spot
-  samebill import prices all.csv --id spot --replace-all --step-minutes 30")]
+  samebill import prices all.csv --id spot --replace-all --step-minutes 30
+  samebill import prices agile.json --id octopus_e_1r_agile_24_10_01_c")]
 pub(crate) struct ImportPrices {
-    /// CSV (start,price) or JSON with `step_minutes` and `prices`
+    /// CSV (start,price), JSON with `step_minutes` and `prices`, or the unit rates of an Octopus tariff
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The name by which plans refer to it
     #[arg(long)]
     id: InputName,
+    #[command(flatten)]
+    rates: RateFlags,
     /// For how long each price of a CSV file holds [default: the least distance between two]
     #[arg(long, value_name = "MINUTES")]
     step_minutes: Option<u32>,
@@ -72,9 +77,10 @@ impl ImportCalendar {
 impl ImportPrices {
     pub(super) fn run(self, format: Format) -> Result<(), CliError> {
         let text = read(&self.file)?;
+        let (text, step_minutes) = prices_of(&text, &self.file, self.step_minutes, &self.rates.options())?;
         let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
         let media_type = if is_json { "application/json" } else { "text/csv" };
-        let step = self.step_minutes.map(|minutes| minutes.to_string());
+        let step = step_minutes.map(|minutes| minutes.to_string());
         let parameters = query(&[("replace", self.replace_all.then_some("all")), ("step_minutes", step.as_deref())]);
         let path = format!("/v1/price-series/{}{parameters}", escape(self.id.as_str()));
         let reply = self.target.client()?.put(&path, media_type, text.trim_start_matches('\u{feff}'))?;
@@ -86,6 +92,20 @@ impl ImportPrices {
         let text = format!("{}\n", sheet.table());
         Report { json: reply.body.clone(), text, sheet }.print(format)
     }
+}
+
+/// A file of prices: as it is, or what the unit rates of an Octopus tariff come to.
+pub(in crate::cli) fn prices_of(
+    text: &str,
+    path: &Path,
+    step_minutes: Option<u32>,
+    options: &ForeignOptions,
+) -> Result<(String, Option<u32>), CliError> {
+    if PlanFormat::detect(text) != PlanFormat::Octopus {
+        return Ok((text.to_owned(), step_minutes));
+    }
+    let prices = prices_from_octopus(text, options).map_err(|e| CliError::refused(Some(path), &e.into()))?;
+    Ok((prices.0, Some(prices.1)))
 }
 
 fn read(path: &Path) -> Result<String, CliError> {

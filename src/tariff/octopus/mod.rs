@@ -5,6 +5,9 @@
 //! `standard-unit-rates` or `day-unit-rates` and `night-unit-rates`, and `standing-charges`, each a reply or its `results`.
 //! Charge ids are fixed: `standing`, `energy`, `vat`; of a product that buys energy fed in `feed_in`.
 //!
+//! Unit rates that change inside a day become a price series that the plan names by the tariff's code; the same file, imported as
+//! prices, fills it.
+//!
 //! Prices are pence, with or without VAT as the options say. Field meanings: the public description of the API.
 
 mod rates;
@@ -13,10 +16,10 @@ use chrono::NaiveTime;
 use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
 
-use self::rates::price_by_date;
-use super::TariffErrors;
+use self::rates::{price_by_date, price_by_date_or_series};
 use super::foreign::{Findings, ForeignOptions, Members, Place, Vat, cut};
 use super::json::Json;
+use super::{TariffError, TariffErrors};
 
 /// VAT on the energy of homes.
 const VAT_PERCENT: &str = "5";
@@ -60,6 +63,31 @@ pub(super) fn document_from_octopus(text: &str, options: &ForeignOptions) -> Res
         adapter.lists(&root);
     }
     findings.finish(adapter.document(), options.allow_unbilled)
+}
+
+/// The unit rates of one tariff as a file of prices: CSV of `start,price`, pounds a kWh, and for how many minutes each
+/// holds. Of an object of lists those under `standard-unit-rates`, or one list by itself.
+///
+/// # Errors
+/// Every fault found: rates that overlap or have no end, a payment method that is left open.
+pub(super) fn prices_from_octopus(text: &str, options: &ForeignOptions) -> Result<(String, u32), TariffErrors> {
+    let json = Json::parse(text)?;
+    let findings = Findings::default();
+    let root = Place::root(&json, &findings);
+    let list = match json.get("standard-unit-rates") {
+        Some(list) => root.child("standard-unit-rates", list),
+        None => root.clone(),
+    };
+    let prices = rates::prices(&list, options);
+    findings.finish(Map::new(), true)?;
+    prices.ok_or_else(|| TariffError::new("wrong_type", "", "these are no unit rates").into())
+}
+
+/// The price series of a tariff whose rates change inside a day: `octopus_e_1r_agile_24_10_01_c`.
+fn series_name(code: Option<&str>) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let name: String = code.unwrap_or("unit_rates").chars().map(plain).collect();
+    format!("octopus_{name}").chars().take(64).collect()
 }
 
 /// Prices as measures of ours.
@@ -218,7 +246,9 @@ impl Adapter<'_> {
         }
         let is_dual = self.options.night_hours.is_some();
         match (standard, day, night) {
-            (Some(list), _, _) if !is_dual => self.prices.standard = price_by_date(&list, self.options),
+            (Some(list), _, _) if !is_dual => {
+                self.prices.standard = price_by_date_or_series(&list, self.options, &series_name(code));
+            }
             (_, Some(day), Some(night)) if is_dual => {
                 let prices = [day, night].map(|list| price_by_date(&list, self.options));
                 let [day, night] = prices;

@@ -1,13 +1,17 @@
 //! Lists of rates: each price with the instants between which it holds.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
-use chrono::{DateTime, NaiveTime, Utc};
+use chrono::{DateTime, NaiveTime, SecondsFormat, Utc};
 use chrono_tz::Europe::London;
 use serde_json::{Map, Value, json};
 
 use super::super::foreign::{ForeignOptions, Place, Vat};
 use super::pounds;
+
+/// Most prices of one file: half hours of some five years.
+const MAX_PRICES: i64 = 100_000;
 
 /// A price and when it holds.
 struct Row<'a> {
@@ -18,8 +22,57 @@ struct Row<'a> {
     to: Option<DateTime<Utc>>,
 }
 
+/// The prices of a list as one price, as one `by_date` where they change at midnight in London, or by the price series of
+/// this name where they change inside a day.
+pub(super) fn price_by_date_or_series(list: &Place<'_>, options: &ForeignOptions, series: &str) -> Option<Value> {
+    let rows = sorted_rows(list, options)?;
+    let is_midnight = |instant: &DateTime<Utc>| instant.with_timezone(&London).time() == NaiveTime::MIN;
+    if rows.iter().flat_map(|row| [row.from, row.to]).flatten().all(|instant| is_midnight(&instant)) {
+        return by_date(&rows);
+    }
+    Some(json!({"series": series}))
+}
+
 /// The prices of a list as one price, or as one `by_date` where they change at midnight in London.
 pub(super) fn price_by_date(list: &Place<'_>, options: &ForeignOptions) -> Option<Value> {
+    by_date(&sorted_rows(list, options)?)
+}
+
+/// The prices of a list as rows `start,price` of equal length, pounds a kWh, and that length in minutes: the widest, at
+/// most an hour, at which every price begins and ends.
+pub(super) fn prices(list: &Place<'_>, options: &ForeignOptions) -> Option<(String, u32)> {
+    let rows = sorted_rows(list, options)?;
+    let mut spans = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let (Some(from), Some(to)) = (row.from, row.to) else {
+            let message = "a price of a series begins and ends: write the instants between which it is to hold";
+            row.place.fault("missing_field", message);
+            continue;
+        };
+        spans.push((from.timestamp(), to.timestamp(), &row.price));
+    }
+    let seconds = spans.iter().fold(3600, |step, (from, to, _)| gcd(gcd(step, *from), *to));
+    if seconds % 60 != 0 {
+        list.fault("out_of_range", "prices begin and end on whole minutes");
+        return None;
+    }
+    let mut csv = "start,price\n".to_owned();
+    let n_prices: i64 = spans.iter().map(|(from, to, _)| (to - from) / seconds).sum();
+    if n_prices > MAX_PRICES {
+        list.fault("too_many", format!("these are {n_prices} prices, at most {MAX_PRICES} can be read at once"));
+        return None;
+    }
+    for (from, to, price) in spans {
+        for start in (from..to).step_by(usize::try_from(seconds).unwrap_or(3600)) {
+            let start = DateTime::from_timestamp(start, 0)?.to_rfc3339_opts(SecondsFormat::Secs, true);
+            let _ = writeln!(csv, "{start},{price}");
+        }
+    }
+    Some((csv, u32::try_from(seconds / 60).ok()?))
+}
+
+/// Rows of one payment method by the instant from which each holds; none overlap.
+fn sorted_rows<'a>(list: &Place<'a>, options: &ForeignOptions) -> Option<Vec<Row<'a>>> {
     let rows = rows(list, options.vat)?;
     let mut rows = of_method(list, rows, options.payment_method.as_deref())?;
     rows.sort_by_key(|row| row.from);
@@ -30,6 +83,13 @@ pub(super) fn price_by_date(list: &Place<'_>, options: &ForeignOptions) -> Optio
             later.place.fault("overlapping_rates", message);
             return None;
         }
+    }
+    Some(rows)
+}
+
+fn by_date(rows: &[Row<'_>]) -> Option<Value> {
+    for pair in rows.windows(2) {
+        let [earlier, later] = pair else { continue };
         if earlier.to < later.from {
             let message =
                 format!("no price holds between the end of {} and the beginning of this one", earlier.place.pointer);
@@ -44,7 +104,7 @@ pub(super) fn price_by_date(list: &Place<'_>, options: &ForeignOptions) -> Optio
     }
     let mut by_date = Map::new();
     let mut before: Option<&str> = None;
-    for row in &rows {
+    for row in rows {
         if before.replace(&row.price) == Some(&row.price) {
             continue;
         }
@@ -137,7 +197,11 @@ fn london_date(instant: DateTime<Utc>, place: &Place<'_>, member: &str) -> Optio
         return Some(local.date_naive().to_string());
     }
     let message =
-        format!("it changes at {}, inside a day: a price for each interval cannot be billed yet", local.time());
+        format!("it changes at {}, inside a day: that can be billed of standard-unit-rates only", local.time());
     place.fault_at(&format!("{}/{member}", place.pointer), "not_supported_yet", message);
     None
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }

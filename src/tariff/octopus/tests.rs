@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::{ForeignOptions, Tariff, Vat};
-use super::document_from_octopus;
+use super::{document_from_octopus, prices_from_octopus};
 
 fn with(options: &ForeignOptions, text: &Value) -> Value {
     let text = document_from_octopus(&text.to_string(), options).unwrap();
@@ -138,19 +138,33 @@ fn after_the_last_price_there_is_none() {
 }
 
 #[test]
-fn rates_that_change_inside_a_day_wait_for_price_series() {
+fn rates_that_change_inside_a_day_are_a_price_series() {
     let rates = json!([
-        row(20.0, json!("2024-01-01T00:00:00Z"), json!("2024-01-01T00:30:00Z")),
-        row(-1.0, json!("2024-01-01T00:30:00Z"), Value::Null)
+        row(-1.0, json!("2024-01-01T00:30:00Z"), json!("2024-01-01T02:00:00Z")),
+        row(20.0, json!("2024-01-01T00:00:00Z"), json!("2024-01-01T00:30:00Z"))
     ]);
-    let place = "/standard-unit-rates/results/1/valid_from";
-    assert_eq!(faults(&none(), &lists(rates)), fault("not_supported_yet", place));
-    // Midnight of UTC is one o'clock in a London summer.
-    let summer = json!([row(20.0, json!("2024-07-01T00:00:00Z"), Value::Null)]);
-    assert_eq!(
-        faults(&none(), &lists(summer)),
-        fault("not_supported_yet", "/standard-unit-rates/results/0/valid_from")
-    );
+    let mut text = lists(rates);
+    text["code"] = json!("E-1R-AGILE-24-10-01-C");
+    let document = with(&none(), &text);
+    assert_eq!(document["charges"][1]["price"], json!({"series": "octopus_e_1r_agile_24_10_01_c"}));
+    assert_eq!(document["charges"][0]["price"], "0.4", "the standing charge is by date");
+    // The same file as prices: pounds, with VAT or without.
+    let half_hours = |first: &str, others: &str| {
+        let rows = ["00:00", "00:30", "01:00", "01:30"].iter().zip([first, others, others, others]);
+        rows.fold("start,price\n".to_owned(), |csv, (time, price)| csv + &format!("2024-01-01T{time}:00Z,{price}\n"))
+    };
+    let prices = |options: &ForeignOptions, text: &Value| prices_from_octopus(&text.to_string(), options);
+    assert_eq!(prices(&none(), &text).unwrap(), (half_hours("0.4", "-0.02"), 30));
+    assert_eq!(prices(&excluding_vat(), &text["standard-unit-rates"]).unwrap().0, half_hours("0.2", "-0.01"));
+    // Midnight of UTC is one o'clock in a London summer; a price that goes on is of no series.
+    let summer = lists(json!([row(20.0, json!("2024-07-01T00:00:00Z"), Value::Null)]));
+    assert_eq!(with(&none(), &summer)["charges"][1]["price"], json!({"series": "octopus_unit_rates"}));
+    let open = prices(&none(), &summer).unwrap_err().0.remove(0);
+    assert_eq!((open.code.as_str(), open.pointer.as_str()), ("missing_field", "/standard-unit-rates/results/0"));
+    // A standing charge cannot change inside a day.
+    let mut noon = lists(json!([row(20.0, Value::Null, Value::Null)]));
+    noon["standing-charges"] = json!([row(20.0, json!("2024-01-01T12:00:00Z"), Value::Null)]);
+    assert_eq!(faults(&none(), &noon), fault("not_supported_yet", "/standing-charges/0/valid_from"));
 }
 
 #[test]
