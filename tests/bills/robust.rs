@@ -83,9 +83,23 @@ fn readings() -> BTreeMap<Channel, Series> {
 fn read_and_bill(text: &str) -> Result<(), String> {
     let options = ForeignOptions::allowing_unbilled(true);
     let tariff = Tariff::from_format(PlanFormat::detect(text), text, &options).map_err(|e| e.to_string())?;
+    told(&tariff);
     let days = period("2026-10-15", "2026-12-03");
     let asked = question(tariff, ZONE, days, readings(), Options::default());
     compare(&asked).map(drop).map_err(|e| format!("{e:?}"))
+}
+
+/// What is a tariff is as the schema says, and can be put into words.
+fn told(tariff: &Tariff) {
+    static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+        jsonschema::draft202012::new(&serde_json::from_str(samebill::tariff::plan_schema()).unwrap()).unwrap()
+    });
+    let document: Value = serde_json::from_str(tariff.canonical_json()).unwrap();
+    let unlike: Vec<String> = SCHEMA.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(unlike.is_empty(), "{unlike:?}");
+    let explanation = tariff.explain();
+    assert!(explanation.charges.iter().all(|charge| !charge.words.is_empty()), "{document}");
+    assert!(!explanation.to_string().is_empty());
 }
 
 /// Every value within a document, counted from the root.
