@@ -143,12 +143,11 @@ proptest! {
         let mut document = which.get(&DOCUMENTS).clone();
         for (place, strange, other) in changes {
             // A strange value, or one from elsewhere in the document.
-            let new = match STRANGE.get(strange) {
-                Some(text) => text.to_string(),
-                None => {
-                    let n = other.index(n_values(&document));
-                    value_at(&mut document, n).unwrap().to_string()
-                }
+            let new = if let Some(text) = STRANGE.get(strange) {
+                (*text).to_owned()
+            } else {
+                let n = other.index(n_values(&document));
+                value_at(&mut document, n).unwrap().to_string()
             };
             let n = n_values(&document);
             *value_at(&mut document, place.index(n)).unwrap() = json!(new);

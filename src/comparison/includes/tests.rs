@@ -64,11 +64,14 @@ fn including(includes: &[(&str, &str)]) -> Arc<Tariff> {
 
 type Days = (Option<&'static str>, Option<&'static str>);
 
-/// Versions of plans, from 1 on, each with its days.
-fn library(plans: &[(&str, &[(Days, Arc<Tariff>)])]) -> Library {
+/// A version of a plan and its days.
+type InForce = (Days, Arc<Tariff>);
+
+/// Versions of plans, from 1 on.
+fn library(plans: &[(&str, &[InForce])]) -> Library {
     let date = |text: Option<&str>| text.map(|text| text.parse().unwrap());
-    let editions = |versions: &[(Days, Arc<Tariff>)]| {
-        let edition = |(number, (days, tariff)): (u32, &(Days, Arc<Tariff>))| Edition {
+    let editions = |versions: &[InForce]| {
+        let edition = |(number, (days, tariff)): (u32, &InForce)| Edition {
             number,
             days: (date(days.0), date(days.1)),
             tariff: Some(Arc::clone(tariff)),
@@ -131,7 +134,7 @@ fn a_stretch_is_cut_where_an_included_plan_changes() {
 
 #[test]
 fn what_cannot_be_included_is_told_at_its_place() {
-    let fault = |plans: &[(&str, &[(Days, Arc<Tariff>)])], tariff: &Arc<Tariff>| {
+    let fault = |plans: &[(&str, &[InForce])], tariff: &Arc<Tariff>| {
         let mut faults = june(&library(plans), tariff).unwrap_err();
         assert_eq!(faults.len(), 1, "{faults:?}");
         faults.remove(0)
@@ -157,9 +160,9 @@ fn what_cannot_be_included_is_told_at_its_place() {
     let own = fault(&[("one", &[(ALWAYS, including(&[("c", "one")]))])], &one);
     assert!(own.2.ends_with("in a circle: top, one, one"), "{}", own.2);
 
-    let chain: Vec<(String, [(Days, Arc<Tariff>); 1])> =
+    let chain: Vec<(String, [InForce; 1])> =
         (1..=5).map(|n| (format!("p{n}"), [(ALWAYS, including(&[("x", &format!("p{}", n + 1))]))])).collect();
-    let mut plans: Vec<(&str, &[(Days, Arc<Tariff>)])> =
+    let mut plans: Vec<(&str, &[InForce])> =
         chain.iter().map(|(id, versions)| (id.as_str(), versions.as_slice())).collect();
     let top = including(&[("x", "p1")]);
     assert_eq!(fault(&plans, &top).0, "too_deep");
