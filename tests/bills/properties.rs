@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use rust_decimal::Decimal;
-use samebill::engine::{ComparisonResult, Options, PlanToBill, Question, VersionInForce, compare, instants};
+use samebill::engine::{
+    ComparisonResult, Options, PlanToBill, Price, PriceSeries, Question, VersionInForce, compare, instants,
+};
 use samebill::tariff::Tariff;
 use samebill::usage::{Channel, OnConflict, Quality, ReadOptions, Reading, Series, merge};
 
@@ -38,6 +40,15 @@ const CHANNELS: &str = r#"{"name": "channels", "currency": "USD", "charges": [
     {"id": "hot_water", "kind": "energy", "channel": "controlled_load", "resets": "day",
         "steps": [{"to": "5", "price": "0"}, {"price": "0.18"}]},
     {"id": "feed_in", "kind": "export_credit", "resets": "day", "steps": [{"to": "10", "price": "0.05"}, {"price": "0.02"}]}]}"#;
+
+/// Instants, one pass of the hour that occurs twice among them, and a price series by day.
+const CALLED: &str = r#"{"name": "called", "currency": "USD",
+    "schedules": {"s": {"periods": [{"period": "called", "during": ["2026-10-31T18:00Z/PT4H", "2026-11-01T06:00Z/PT1H"]},
+        {"period": "day", "days": "weekdays", "hours": ["08:00-20:00"]}, {"period": "rest"}]}},
+    "charges": [
+    {"id": "energy", "kind": "energy", "schedule": "s", "prices": {
+        "called": "0.9", "day": {"series": "spot", "factor": "1.05"}, "rest": "0.1"}},
+    {"id": "demand", "kind": "demand", "schedule": "s", "prices": {"called": "3", "day": "1"}}]}"#;
 
 /// Roundings of lines and totals, of every mode.
 const ROUNDINGS: [&str; 7] = [
@@ -74,6 +85,9 @@ fn ask(readings: &[Reading], plans: Vec<PlanToBill>) -> Question {
     let readings = BTreeMap::from([(Channel::import(), Series::from_sorted(readings))]);
     let mut question = question(Tariff::from_json(FLAT).unwrap(), ZONE, days, readings, Options::default());
     question.plans = plans;
+    let starts = (0..).zip(instants(ZONE, &days).step_by(3600));
+    let prices = starts.map(|(n, start)| Price { start, seconds: 3600, digits: n * 7_919 % 3_000 - 200 });
+    question.price_series.insert("spot".to_owned(), Arc::new(PriceSeries::from_sorted(prices, 4)));
     question
 }
 
@@ -121,9 +135,11 @@ proptest! {
                 start: r.start + i * 900, seconds: 900, milliwatt_hours: r.milliwatt_hours / 4, ..*r
             }))
             .collect();
-        let (whole, split) = (bill(&whole, &tiered(0)), bill(&split, &tiered(0)));
-        prop_assert_eq!(energy_amounts(&whole), energy_amounts(&split));
-        prop_assert_eq!(total(&whole), total(&split));
+        for document in [&tiered(0), CALLED] {
+            let (whole, split) = (bill(&whole, document), bill(&split, document));
+            prop_assert_eq!(energy_amounts(&whole), energy_amounts(&split));
+            prop_assert_eq!(total(&whole), total(&split));
+        }
     }
 
     #[test]
@@ -136,10 +152,10 @@ proptest! {
     #[test]
     fn a_plan_costs_the_same_beside_others_on_any_number_of_threads(kwh in prop::collection::vec(0i64..5_000_000, 1..60)) {
         let readings = hourly(&kwh);
-        let alone = bill(&readings, &tiered(1));
+        let alone = [bill(&readings, &tiered(1)), bill(&readings, CALLED)];
         let plans: Vec<PlanToBill> = (0..9)
             .map(|i| plan(&format!("p{i}"), &if i % 2 == 0 { tiered(i) } else { FLAT.to_owned() }))
-            .chain([plan("plan", &tiered(1))])
+            .chain([plan("plan", &tiered(1)), plan("called", CALLED)])
             .collect();
         let ask = ask(&readings, plans);
         let on = |threads: usize| {
@@ -148,8 +164,10 @@ proptest! {
         };
         let (one, four) = (on(1), on(4));
         prop_assert_eq!(&one, &four);
-        let beside = one.plans.iter().find(|p| p.plan_id == "plan").unwrap();
-        prop_assert_eq!(&beside.periods, &alone.plans[0].periods);
+        for (id, alone) in ["plan", "called"].iter().zip(alone) {
+            let beside = one.plans.iter().find(|p| p.plan_id == *id).unwrap();
+            prop_assert_eq!(&beside.periods, &alone.plans[0].periods);
+        }
     }
 
     #[test]
