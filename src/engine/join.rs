@@ -119,15 +119,23 @@ fn lane<'s>(runs: &'s [PriceRun], at: &At, readings: &'s [i64]) -> Option<Lane<'
     let run = runs.first()?;
     let step = i64::from(run.step_seconds);
     let since = at.start - run.start;
-    if since < 0 || step % at.seconds != 0 || since % at.seconds != 0 {
+    if since < 0 {
         return None;
     }
+    // One lane a day: of divisions, which are slow, only those that are wanted.
     let count = |seconds: i64, of: i64| usize::try_from(seconds / of).unwrap_or(0);
-    let n_readings = readings.len().min(count(run.end() - at.start, at.seconds));
+    let lasts = |n: usize| i64::try_from(n).unwrap_or(i64::MAX).saturating_mul(at.seconds);
+    let n_a_price = if step == at.seconds { 1 } else { count(step, at.seconds) };
     let first = count(since, step);
-    let n_a_price = count(step, at.seconds);
-    let n_first = n_a_price - count(since % step, at.seconds);
-    let n_prices = 1 + n_readings.saturating_sub(n_first).div_ceil(n_a_price);
+    let into = since - i64::try_from(first).unwrap_or(0) * step;
+    let n_before = if into == 0 { 0 } else { count(into, at.seconds) };
+    if lasts(n_a_price) != step || lasts(n_before) != into {
+        return None;
+    }
+    let n_first = n_a_price - n_before;
+    let is_all = lasts(readings.len()) <= run.end() - at.start;
+    let n_readings = if is_all { readings.len() } else { count(run.end() - at.start, at.seconds) };
+    let n_prices = if n_a_price == 1 { n_readings } else { 1 + n_readings.saturating_sub(n_first).div_ceil(n_a_price) };
     Some(Lane { readings: &readings[..n_readings], prices: &run.prices[first..first + n_prices], n_a_price, n_first })
 }
 

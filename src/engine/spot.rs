@@ -2,7 +2,7 @@
 //! that any schedule reads it as differences. Factor and adder come after. Source: PLAN-MODEL section 5, need F.
 
 use std::collections::BTreeMap;
-use std::ops::{AddAssign, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Question;
@@ -91,15 +91,20 @@ pub(super) fn was_split(ground: &Ground<'_>, plan: &Plan) -> bool {
     })
 }
 
-/// A sum of products that is wide enough for all of them.
-trait Sum: Copy + Default + AddAssign {
+/// A sum of products that is wide enough for all of them: their bits were counted, so that nothing is checked on the way.
+trait Sum: Copy + Default {
+    fn plus(self, other: Self) -> Self;
     fn product(milliwatt_hours: i64, price: i64) -> Self;
     fn of(cost: i128) -> Self;
 }
 
 impl Sum for i64 {
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
     fn product(milliwatt_hours: i64, price: i64) -> Self {
-        milliwatt_hours * price
+        milliwatt_hours.wrapping_mul(price)
     }
 
     fn of(cost: i128) -> Self {
@@ -108,8 +113,12 @@ impl Sum for i64 {
 }
 
 impl Sum for i128 {
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
     fn product(milliwatt_hours: i64, price: i64) -> Self {
-        Self::from(milliwatt_hours) * Self::from(price)
+        Self::from(milliwatt_hours).wrapping_mul(Self::from(price))
     }
 
     fn of(cost: i128) -> Self {
@@ -152,9 +161,13 @@ impl CostCells {
             let slot = usize::try_from(at.local / self.slot_seconds).unwrap_or(0).min(self.n_slots - 1);
             let cells = &mut running[group * width + 1 + slot..(group + 1) * width];
             match found {
-                Found::Lane(lane) => add(cells, &lane, usize::try_from(at.seconds / self.slot_seconds).unwrap_or(1)),
+                Found::Lane(lane) => {
+                    let is_one = at.seconds == self.slot_seconds;
+                    let stride = if is_one { 1 } else { usize::try_from(at.seconds / self.slot_seconds).unwrap_or(1) };
+                    add(cells, &lane, stride);
+                }
                 Found::One { cost, is_split } => {
-                    cells[0] += S::of(cost);
+                    cells[0] = cells[0].plus(S::of(cost));
                     self.was_split |= is_split;
                 }
                 Found::Blocked(why) => self.block(at, why),
@@ -163,7 +176,7 @@ impl CostCells {
         for group in running.chunks_exact_mut(width) {
             let mut sum = S::default();
             for cell in group {
-                sum += *cell;
+                sum = sum.plus(*cell);
                 *cell = sum;
             }
         }
@@ -199,14 +212,14 @@ fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize) {
     let has_room = lane.readings.len() <= cells.len();
     if stride <= 1 && has_room && lane.n_a_price == 1 {
         for ((cell, reading), price) in cells.iter_mut().zip(lane.readings).zip(lane.prices) {
-            *cell += S::product(*reading, *price);
+            *cell = cell.plus(S::product(*reading, *price));
         }
     } else if stride <= 1 && has_room {
         let (mut cells, mut readings, mut n) = (cells, lane.readings, lane.n_first);
         for price in lane.prices {
             n = n.min(readings.len());
             for (cell, reading) in cells.iter_mut().zip(&readings[..n]) {
-                *cell += S::product(*reading, *price);
+                *cell = cell.plus(S::product(*reading, *price));
             }
             (cells, readings) = (&mut cells[n..], &readings[n..]);
             n = lane.n_a_price;
@@ -215,7 +228,8 @@ fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize) {
         // Readings longer than a slot, or a day longer than the clock says: the last slot takes what lies beyond.
         let last = cells.len() - 1;
         for (i, (reading, price)) in lane.pairs().enumerate() {
-            cells[(i * stride.max(1)).min(last)] += S::product(reading, price);
+            let cell = &mut cells[(i * stride.max(1)).min(last)];
+            *cell = cell.plus(S::product(reading, price));
         }
     }
 }
