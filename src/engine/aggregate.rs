@@ -16,13 +16,19 @@ const SECONDS_OF_DAY: i64 = 86_400;
 /// Sums and maxima of one channel.
 #[derive(Debug)]
 pub(super) struct Cells {
-    slot_seconds: i64,
     n_slots: usize,
     /// Running sums of each group, `n_slots + 1` of them: a window is one difference. Milliwatt-hours.
     running: Vec<i64>,
     /// Highest power of each group and slot, milliwatts; empty when no plan asked.
     highest: Vec<i64>,
+    /// The highest of every [`BLOCK`] slots in a row: a long window is looked at block by block.
+    highest_of_blocks: Vec<i64>,
+    /// The first slot that starts at a minute of the day or later.
+    slot_of_minute: Vec<u16>,
 }
+
+/// Slots of a block.
+const BLOCK: usize = 8;
 
 impl Cells {
     /// Adds up a series whose sums fit ([`sums_fit`]).
@@ -68,7 +74,10 @@ impl Cells {
                 *cell = sum;
             }
         }
-        Self { slot_seconds, n_slots, running, highest: maxima.into_milliwatts() }
+        let highest = maxima.into_milliwatts();
+        let of_block = |block: &[i64]| block.iter().copied().max().unwrap_or(0);
+        let highest_of_blocks = highest.chunks_exact(n_slots).flat_map(|row| row.chunks(BLOCK).map(of_block)).collect();
+        Self { n_slots, running, highest, highest_of_blocks, slot_of_minute: slots_of_minutes(slot_seconds) }
     }
 
     /// Energy of a group in minutes `[start, end)`, milliwatt-hours.
@@ -79,14 +88,32 @@ impl Cells {
 
     /// Highest power of a group in minutes `[start, end)`, milliwatts; 0 without readings.
     pub(super) fn highest(&self, group: usize, start: u16, end: u16) -> i64 {
+        let (start, end) = (self.slot(start), self.slot(end));
         let row = &self.highest[group * self.n_slots..(group + 1) * self.n_slots];
-        row[self.slot(start)..self.slot(end)].iter().copied().max().unwrap_or(0)
+        let most = |powers: &[i64]| powers.iter().copied().fold(0, i64::max);
+        let (first, last) = (start.div_ceil(BLOCK), end / BLOCK);
+        if first >= last {
+            return most(&row[start..end]);
+        }
+        let blocks = &self.highest_of_blocks[group * self.n_slots.div_ceil(BLOCK)..];
+        most(&row[start..first * BLOCK]).max(most(&blocks[first..last])).max(most(&row[last * BLOCK..end]))
     }
 
-    /// The first slot that starts at a minute or later.
     fn slot(&self, minute: u16) -> usize {
-        usize::try_from((i64::from(minute) * 60 + self.slot_seconds - 1) / self.slot_seconds).unwrap_or(0)
+        usize::from(self.slot_of_minute[usize::from(minute)])
     }
+}
+
+/// For each minute of a day, midnight at its end too, the first slot that starts then or later.
+fn slots_of_minutes(slot_seconds: i64) -> Vec<u16> {
+    let mut slot = 0u16;
+    let first = |minute: i64| {
+        while i64::from(slot) * slot_seconds < minute * 60 {
+            slot += 1;
+        }
+        slot
+    };
+    (0..=SECONDS_OF_DAY / 60).map(first).collect()
 }
 
 /// Calls back with each stretch of readings that lies in one piece of a day: the piece, the run, the readings that

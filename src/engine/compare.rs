@@ -1,23 +1,23 @@
 //! A question answered: one pass over the readings, then each plan from the cells.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
 
 use chrono::{Datelike, NaiveDate};
 use chrono_tz::Tz;
 use rayon::prelude::*;
 
-use super::bill::MonthBill;
+use super::bill::Bills;
 use super::coverage::instant_text;
+use super::document::Document;
 use super::frame::Frame;
 use super::ground::{Boundary, Ground};
-use super::measure::{Biller, Document, Stop};
+use super::measure::{Biller, InForce, Stop};
 use super::render::{self, Edition};
 use super::result::{ComparisonResult, UsageSummary};
 use super::{EngineError, PlanFault, PlanToBill, Question, coverage, spot};
 use crate::tariff::model::Plan;
 use crate::tariff::{Tariff, TariffError};
-use crate::words::{AttributeValue, BillingPeriod, PlanReference};
+use crate::words::{AttributeValue, PlanReference};
 
 /// A plan whose versions have been put under the conventions of the question.
 #[derive(Debug)]
@@ -36,13 +36,12 @@ impl Prepared<'_> {
 
 /// Bills every plan of a question and ranks them.
 ///
-/// Runs in the rayon pool of the caller, in parallel over plans and billing months; the numbers do not depend on
-/// the number of threads.
+/// Runs in the rayon pool of the caller, in parallel over plans; the numbers do not depend on the number of threads.
 ///
 /// # Errors
 /// [`EngineError`] names what has no bill; faults of plans are collected, not the first one reported.
 pub fn compare(question: &Question) -> Result<ComparisonResult, EngineError> {
-    Aggregated::new(question)?.price()?.write()
+    Aggregated::new(question)?.write()
 }
 
 /// A question whose readings are added up: one pass for all its plans.
@@ -55,11 +54,17 @@ pub struct Aggregated<'a> {
     faults: Vec<PlanFault>,
 }
 
-/// A question whose plans are billed, the amounts exact numbers still.
+/// The bills of a question's plans, the amounts exact numbers still.
 #[derive(Debug)]
-pub struct Priced<'q> {
-    aggregated: &'q Aggregated<'q>,
-    bills: Vec<Vec<(BillingPeriod, MonthBill)>>,
+pub struct Priced {
+    bills: Vec<Bills>,
+}
+
+impl Priced {
+    /// Lines of all bills.
+    pub fn n_lines(&self) -> usize {
+        self.bills.iter().map(|bills| bills.billed.len()).sum()
+    }
 }
 
 impl<'a> Aggregated<'a> {
@@ -101,18 +106,43 @@ impl<'a> Aggregated<'a> {
         Ok(Self { question, plans, grounds, usage, faults })
     }
 
-    /// Bills every plan.
+    /// Bills every plan and writes the answer down, plan by plan: the numbers of a plan are gone when its text is there.
     ///
     /// # Errors
     /// [`EngineError::PlansNotBillable`] with the faults of all plans, [`EngineError::TooLarge`].
-    pub fn price(&self) -> Result<Priced<'_>, EngineError> {
-        let bill = |plan: &Prepared<'_>| bill(self.question, &self.grounds[&plan.time_zone], plan);
+    pub fn write(&self) -> Result<ComparisonResult, EngineError> {
+        let billed = self.each_plan(|plan, bills| {
+            let versions = plan.plan.versions.iter().zip(plan.documents());
+            let editions: Vec<Edition<'_>> =
+                versions.map(|(version, plan)| Edition { version: version.version, plan }).collect();
+            render::plan(plan.plan, &editions, bills, &self.usage, plan.split_evenly)
+        })?;
+        render::ranked(self.question, self.usage.clone(), billed)
+    }
+
+    /// Bills every plan without writing anything down.
+    ///
+    /// # Errors
+    /// Those of [`Aggregated::write`].
+    pub fn price(&self) -> Result<Priced, EngineError> {
+        Ok(Priced { bills: self.each_plan(|_, bills| Ok(bills))? })
+    }
+
+    /// Bills every plan and makes something of its bills.
+    fn each_plan<T: Send>(
+        &self,
+        make: impl Fn(&Prepared<'_>, Bills) -> Result<T, EngineError> + Sync,
+    ) -> Result<Vec<T>, EngineError> {
+        let bill = |plan: &Prepared<'_>| {
+            let bills = bill(self.question, &self.grounds[&plan.time_zone], plan)?;
+            Ok(make(plan, bills))
+        };
         let results: Vec<Result<_, BillFault>> = self.plans.par_iter().map(bill).collect();
-        let mut bills = Vec::with_capacity(results.len());
+        let mut answers = Vec::with_capacity(results.len());
         let mut faults = self.faults.clone();
         for result in results {
             match result {
-                Ok(bill) => bills.push(bill),
+                Ok(result) => answers.push(result),
                 Err(BillFault::Plan(fault)) => faults.push(*fault),
                 Err(BillFault::TooLarge) => return Err(EngineError::TooLarge),
             }
@@ -121,25 +151,7 @@ impl<'a> Aggregated<'a> {
             faults.sort_by(|a, b| a.plan_id.cmp(&b.plan_id));
             return Err(EngineError::PlansNotBillable(faults));
         }
-        Ok(Priced { aggregated: self, bills })
-    }
-}
-
-impl Priced<'_> {
-    /// Writes the answer down.
-    ///
-    /// # Errors
-    /// [`EngineError::TooLarge`].
-    pub fn write(self) -> Result<ComparisonResult, EngineError> {
-        let Aggregated { question, plans, usage, .. } = self.aggregated;
-        let mut billed = Vec::with_capacity(plans.len());
-        for (plan, months) in plans.iter().zip(self.bills) {
-            let versions = plan.plan.versions.iter().zip(plan.documents());
-            let editions: Vec<Edition<'_>> =
-                versions.map(|(version, plan)| Edition { version: version.version, plan }).collect();
-            billed.push(render::plan(plan.plan, &editions, months, usage, plan.split_evenly)?);
-        }
-        render::ranked(question, usage.clone(), billed)
+        answers.into_iter().collect()
     }
 }
 
@@ -318,57 +330,16 @@ enum BillFault {
     TooLarge,
 }
 
-fn bill(
-    question: &Question,
-    ground: &Ground<'_>,
-    prepared: &Prepared<'_>,
-) -> Result<Vec<(BillingPeriod, MonthBill)>, BillFault> {
+fn bill(question: &Question, ground: &Ground<'_>, prepared: &Prepared<'_>) -> Result<Bills, BillFault> {
     let documents: Vec<Document<'_>> = prepared.documents().map(|plan| Document::new(ground, question, plan)).collect();
-    let in_force = in_force(ground, prepared.plan);
-    let n_earlier = ground.frame.n_earlier;
-    let month = |month: usize| Biller::new(ground, question, &documents, &in_force).month(month);
-    let range = n_earlier..ground.frame.months.len();
-    // With plans enough for every thread, a month is too little work to hand over.
-    let bills: Vec<Result<MonthBill, Stop>> = if question.plans.len() < rayon::current_num_threads() {
-        range.clone().into_par_iter().map(month).collect()
-    } else {
-        range.clone().map(month).collect()
-    };
-    let mut months = Vec::with_capacity(bills.len());
-    for (month, bill) in range.zip(bills) {
-        match bill {
-            Ok(bill) => months.push((ground.frame.months[month].period, bill)),
-            Err(Stop::TooLarge) => return Err(BillFault::TooLarge),
-            Err(Stop::Fault { code, pointer, message }) => {
-                return Err(BillFault::Plan(Box::new(PlanFault {
-                    plan_id: prepared.plan.reference.clone(),
-                    code: code.to_owned(),
-                    pointer: pointer.unwrap_or_default(),
-                    message,
-                })));
-            }
-        }
-    }
-    Ok(months)
-}
-
-/// For each billing month, which version holds on which segments; none for the earlier months.
-fn in_force(ground: &Ground<'_>, plan: &PlanToBill) -> Vec<Vec<(usize, Range<usize>)>> {
-    let frame = &ground.frame;
-    frame
-        .months
-        .iter()
-        .enumerate()
-        .map(|(i, month)| {
-            if i < frame.n_earlier {
-                return Vec::new();
-            }
-            let held = plan.versions.iter().enumerate().map(|(document, version)| {
-                let first = frame.segment_from(version.days.start()).max(month.segments.start);
-                let end = frame.segment_from(version.days.end()).min(month.segments.end);
-                (document, first..end)
-            });
-            held.filter(|(_, segments)| !segments.is_empty()).collect()
-        })
-        .collect()
+    let in_force = InForce::new(ground, prepared.plan);
+    Biller::new(ground, question, &documents, &in_force).bills().map_err(|stop| match stop {
+        Stop::TooLarge => BillFault::TooLarge,
+        Stop::Fault { code, pointer, message } => BillFault::Plan(Box::new(PlanFault {
+            plan_id: prepared.plan.reference.clone(),
+            code: code.to_owned(),
+            pointer: pointer.unwrap_or_default(),
+            message,
+        })),
+    })
 }

@@ -62,15 +62,16 @@ impl Biller<'_> {
     pub(super) fn not_applied(&mut self, month: usize) -> Vec<WouldBe> {
         let missing_history = self.missing_history.clone();
         let mut found = Vec::new();
-        for (document, _) in self.in_force[month].clone() {
+        for (document, _) in self.held(month) {
             let charges = &self.documents[document].plan.charges;
             for (index, charge) in charges.iter().enumerate() {
                 if charge.condition.is_none() || !charge.on_bill {
                     continue;
                 }
-                let amount = match self.charge_anew(charge, self.span_of(document, month, charge), Applied::No) {
-                    Ok(bill) if bill.lines.is_empty() => continue,
-                    Ok(bill) => bill.lines.iter().try_fold(Money::ZERO, |sum, line| sum.plus(line.money)),
+                let span = self.span_of(document, month, charge);
+                let amount = match self.charge_anew(index, span, Applied::No) {
+                    Ok(bill) if bill.n_lines == 0 => continue,
+                    Ok(bill) => Some(bill.total),
                     Err(_) => None,
                 };
                 found.push(WouldBe { document, charge: index, amount });

@@ -51,20 +51,25 @@ impl Biller<'_> {
     }
 
     /// Local days on which a period can occur.
+    #[inline]
     pub(super) fn n_days(&self, span: Span, period: Option<PeriodRef>) -> i64 {
-        let n_days: usize =
-            span.segments().filter(|segment| self.occurs(span, *segment, period)).map(|s| self.segment_days(s)).sum();
+        let frame = &self.ground.frame;
+        let mut n_days = 0;
+        if period.is_none() {
+            n_days = frame.days_of(&span.segments()).len();
+        } else {
+            for segment in span.segments() {
+                n_days += if self.occurs(span, segment, period) { frame.segments[segment].len() } else { 0 };
+            }
+        }
         i64::try_from(n_days).unwrap_or(i64::MAX)
     }
 
-    fn segment_days(&self, segment: usize) -> usize {
-        self.ground.frame.segments[segment].len()
-    }
-
+    #[inline]
     fn occurs(&self, span: Span, segment: usize, period: Option<PeriodRef>) -> bool {
         period.is_none_or(|period| {
             let schedule = &self.documents[span.document].plan.schedules[period.schedule];
-            schedule.occurs(schedule.span(self.ground.frame.first_date(segment)), period.period)
+            schedule.occurs_on(self.ground.frame.segment_days[segment], period.period)
         })
     }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::document::Document;
 use super::ground::{Ground, PlacedReading};
-use super::measure::{Document, Stop};
+use super::measure::Stop;
 use crate::tariff::model::{DayValue, DemandSpec, Distinct};
 use crate::tariff::number::Exact;
 
@@ -73,7 +74,7 @@ fn in_period(
     mut call: impl FnMut(PlacedReading),
 ) {
     let period = spec.period.map_or(0, |period| period.period);
-    document.table(&spec.channel, spec.period, true).for_each_reading(ground, document.plan, days, |reading| {
+    document.table(&spec.channel, spec.period).for_each_reading(ground, document.plan, days, |reading| {
         if reading.period == period {
             call(reading);
         }

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::document::Document;
 use super::ladder::{self, Ladder, Slice};
-use super::measure::{Biller, Document, Span, Stop};
+use super::measure::{Biller, Span, Stop, kwh, period_index};
 use crate::tariff::model::{Charge, EnergySpec, Measure, Resets};
 use crate::tariff::number::Exact;
 use crate::tariff::{TierAllocation, TierScope};
@@ -16,40 +17,49 @@ pub(super) struct Rules {
     pub(super) resets: Resets,
 }
 
-/// One quantity a period through one ladder a period: the slices of each.
+/// One quantity a period through one ladder a period: adds the slices of each, with the index of the period's part.
 ///
 /// Under `all_periods` the total runs through each ladder and the period takes its share of every slice.
-pub(super) fn prorated(ladders: &[Ladder], quantities: &[Exact], scope: TierScope) -> Result<Vec<Vec<Slice>>, Stop> {
-    if quantities.len() == 1 || scope == TierScope::PerPeriod {
-        return ladders.iter().zip(quantities).map(|(ladder, quantity)| ladder.slices(quantity)).collect();
+///
+/// * `ladder`: that of each part.
+pub(super) fn prorated<'l>(
+    ladder: impl Fn(usize) -> Ladder<'l>,
+    quantities: &[Exact],
+    scope: TierScope,
+    slices: &mut Vec<(usize, Slice)>,
+) -> Result<(), Stop> {
+    let is_alone = quantities.len() == 1 || scope == TierScope::PerPeriod;
+    let total = if is_alone { Exact::ZERO } else { sum(quantities) };
+    for (part, quantity) in quantities.iter().enumerate() {
+        let ladder = ladder(part);
+        if is_alone || ladder.is_open() {
+            ladder.slices(quantity, |slice| slices.push((part, slice)))?;
+        } else if quantity.is_zero() {
+            // The total is on a step, whatever is used in this period.
+            ladder.step_of(&total)?;
+            slices.push((part, Slice::once(0, Exact::ZERO)));
+        } else {
+            ladder.slices(&total, |slice| slices.push((part, ladder::share(&slice, quantity, &total))))?;
+        }
     }
-    let total = quantities.iter().fold(Exact::ZERO, |sum, quantity| sum.plus(quantity));
-    ladders
-        .iter()
-        .zip(quantities)
-        .map(|(ladder, quantity)| {
-            if ladder.is_flat() {
-                return ladder.slices(quantity);
-            }
-            let slices = ladder.slices(&total)?;
-            if quantity.is_zero() {
-                return Ok(vec![Slice { step: 0, quantity: Exact::ZERO, n_reached: 1 }]);
-            }
-            Ok(ladder::share(&slices, quantity, &total))
-        })
-        .collect()
+    Ok(())
+}
+
+fn sum(quantities: &[Exact]) -> Exact {
+    quantities.iter().fold(Exact::ZERO, |sum, quantity| sum.plus(quantity))
 }
 
 impl<'a> Biller<'a> {
-    /// The slices of each part of a charge on plain energy, on ladders that start again each day or year, or that are
+    /// Adds the slices of each part of a charge on plain energy, on ladders that start again each day or year, or that are
     /// filled reading by reading.
     pub(super) fn fill(
         &mut self,
         charge: &'a Charge,
-        ladders: &[Ladder],
+        ladders: &[Ladder<'_>],
         rules: Rules,
         span: Span,
-    ) -> Result<Vec<Vec<Slice>>, Stop> {
+        slices: &mut Vec<(usize, Slice)>,
+    ) -> Result<(), Stop> {
         let document: &'a Document<'a> = &self.documents[span.document];
         let specs: Vec<&EnergySpec> = charge
             .parts
@@ -65,56 +75,63 @@ impl<'a> Biller<'a> {
         }
         let days = self.ground.frame.days_of(&span.segments());
         if rules.allocation == TierAllocation::Chronological && rules.scope == TierScope::AllPeriods {
-            return self.in_order_of_time(document, &specs, ladders, rules.resets, days);
+            return self.in_order_of_time(document, &specs, ladders, rules.resets, days, slices);
         }
+        let ladder = |part: usize| ladders[part];
         match rules.resets {
             Resets::BillingMonth => {
-                let quantities: Vec<Exact> =
-                    specs.iter().map(|spec| kwh(super::measure::energy(document, spec, span))).collect();
-                prorated(ladders, &quantities, rules.scope)
+                let energy = |spec: &&EnergySpec| {
+                    let table = document.table(&spec.channel, spec.period);
+                    kwh(table.energy(span.segments(), period_index(spec.period)))
+                };
+                let quantities: Vec<Exact> = specs.iter().map(energy).collect();
+                prorated(ladder, &quantities, rules.scope, slices)?;
             }
             Resets::Day => {
                 let mut sums: Vec<Vec<Slice>> = vec![Vec::new(); ladders.len()];
+                let mut of_day = Vec::new();
                 for day in days {
-                    let slices = prorated(ladders, &self.on_days(document, &specs, day..day + 1), rules.scope)?;
-                    for (sum, slices) in sums.iter_mut().zip(slices) {
-                        ladder::add(sum, slices);
+                    prorated(ladder, &self.on_days(document, &specs, day..day + 1), rules.scope, &mut of_day)?;
+                    for (part, slice) in of_day.drain(..) {
+                        ladder::add(&mut sums[part], slice);
                     }
                 }
-                Ok(sums)
+                put(sums, slices);
             }
             Resets::Year => {
                 let first = self.first_day_of_year(days.start);
                 let start = self.on_days(document, &specs, first..days.start);
                 let end = self.on_days(document, &specs, first..days.end);
+                let mut sums: Vec<Vec<Slice>> = vec![Vec::new(); ladders.len()];
                 if rules.scope == TierScope::PerPeriod || ladders.len() == 1 {
-                    let end = prorated(ladders, &end, TierScope::PerPeriod)?;
-                    let start = prorated(ladders, &start, TierScope::PerPeriod)?;
-                    return Ok(end.into_iter().zip(start).map(|(end, start)| ladder::difference(end, start)).collect());
+                    for (part, ladder) in ladders.iter().enumerate() {
+                        ladder.slices(&end[part], |slice| ladder::add(&mut sums[part], slice))?;
+                        ladder.slices(&start[part], |slice| ladder::subtract(&mut sums[part], &slice))?;
+                    }
+                } else {
+                    // What the year adds to every step in these days, shared out by the periods' energy in them.
+                    let own = self.on_days(document, &specs, days);
+                    let (start, end, own_total) = (sum(&start), sum(&end), sum(&own));
+                    for (part, ladder) in ladders.iter().enumerate() {
+                        ladder.slices(&end, |slice| ladder::add(&mut sums[part], slice))?;
+                        ladder.slices(&start, |slice| ladder::subtract(&mut sums[part], &slice))?;
+                        for slice in &mut sums[part] {
+                            *slice = ladder::share(slice, &own[part], &own_total);
+                        }
+                    }
                 }
-                // What the year adds to every step in these days, shared out by the periods' energy in them.
-                let own = self.on_days(document, &specs, days);
-                let total =
-                    |quantities: &[Exact]| quantities.iter().fold(Exact::ZERO, |sum, quantity| sum.plus(quantity));
-                let (start, end, own_total) = (total(&start), total(&end), total(&own));
-                ladders
-                    .iter()
-                    .zip(&own)
-                    .map(|(ladder, quantity)| {
-                        let slices = ladder::difference(ladder.slices(&end)?, ladder.slices(&start)?);
-                        Ok(ladder::share(&slices, quantity, &own_total))
-                    })
-                    .collect()
+                put(sums, slices);
             }
         }
+        Ok(())
     }
 
     fn on_days(&self, document: &Document<'_>, specs: &[&EnergySpec], days: Range<usize>) -> Vec<Exact> {
         specs
             .iter()
             .map(|spec| {
-                let table = document.table(&spec.channel, spec.period, false);
-                let period = spec.period.map_or(0, |period| period.period);
+                let table = document.table(&spec.channel, spec.period);
+                let period = period_index(spec.period);
                 let energy = days.clone().map(|day| table.energy_of_day(self.ground, document.plan, day, period)).sum();
                 kwh(energy)
             })
@@ -133,20 +150,20 @@ impl<'a> Biller<'a> {
         &self,
         document: &'a Document<'a>,
         specs: &[&EnergySpec],
-        ladders: &[Ladder],
+        ladders: &[Ladder<'_>],
         resets: Resets,
         days: Range<usize>,
-    ) -> Result<Vec<Vec<Slice>>, Stop> {
-        let Some(first) = specs.first() else { return Ok(Vec::new()) };
-        let part_of: Vec<usize> = specs.iter().map(|spec| spec.period.map_or(0, |period| period.period)).collect();
+        slices: &mut Vec<(usize, Slice)>,
+    ) -> Result<(), Stop> {
+        let Some(first) = specs.first() else { return Ok(()) };
+        let part_of: Vec<usize> = specs.iter().map(|spec| period_index(spec.period)).collect();
         let from = if resets == Resets::Year { self.first_day_of_year(days.start) } else { days.start };
-        let mut sums: Vec<Vec<i64>> = ladders.iter().map(|ladder| vec![0; ladder.bounds.len()]).collect();
-        let mut n_reached: Vec<Vec<i64>> = sums.clone();
+        let mut sums: Vec<Vec<i64>> = ladders.iter().map(|ladder| vec![0; ladder.steps.len()]).collect();
         let bounds = whole_bounds(ladders)?;
         let mut count = 0i64;
         let mut counted_day = usize::MAX;
         let mut above = None;
-        let table = document.table(&first.channel, first.period, false);
+        let table = document.table(&first.channel, first.period);
         table.for_each_reading(self.ground, document.plan, from..days.end, |reading| {
             if resets == Resets::Day && reading.day != counted_day {
                 count = 0;
@@ -176,26 +193,24 @@ impl<'a> Biller<'a> {
             let text = kwh(above).text(0).unwrap_or_default();
             return Err(Stop::fault("above_last_step", format!("{text} kWh lie above the last step")));
         }
-        for reached in &mut n_reached {
-            reached[0] = 1;
+        for (part, sums) in sums.into_iter().enumerate() {
+            // The first step is always reached, the others when something lies on them.
+            let reached = sums.into_iter().enumerate().filter(|(step, sum)| *step == 0 || *sum != 0);
+            slices.extend(reached.map(|(step, sum)| (part, Slice::once(step, kwh(sum)))));
         }
-        Ok(sums
-            .into_iter()
-            .zip(n_reached)
-            .map(|(sums, reached)| {
-                let slices = sums.into_iter().zip(reached).enumerate().map(|(step, (sum, reached))| Slice {
-                    step,
-                    quantity: kwh(sum),
-                    n_reached: reached.max(i64::from(sum != 0)),
-                });
-                slices.filter(|slice| slice.n_reached > 0).collect()
-            })
-            .collect())
+        Ok(())
+    }
+}
+
+/// Puts the slices of each part in a row.
+fn put(sums: Vec<Vec<Slice>>, slices: &mut Vec<(usize, Slice)>) {
+    for (part, sum) in sums.into_iter().enumerate() {
+        slices.extend(sum.into_iter().map(|slice| (part, slice)));
     }
 }
 
 /// Bounds in milliwatt-hours. One between two milliwatt-hours is refused: no reading can be split there exactly.
-fn whole_bounds(ladders: &[Ladder]) -> Result<Vec<Vec<Option<i64>>>, Stop> {
+fn whole_bounds(ladders: &[Ladder<'_>]) -> Result<Vec<Vec<Option<i64>>>, Stop> {
     let million = Exact::whole(1_000_000);
     let whole = |bound: &Exact| {
         let digits = bound.times(&million).settled(0, crate::tariff::number::RoundingMode::HalfEven);
@@ -203,10 +218,10 @@ fn whole_bounds(ladders: &[Ladder]) -> Result<Vec<Vec<Option<i64>>>, Stop> {
     };
     ladders
         .iter()
-        .map(|ladder| ladder.bounds.iter().map(|bound| bound.as_ref().map(whole).transpose()).collect())
+        .map(|ladder| {
+            let bounds = ladder.bounds.iter().map(|bound| whole(bound).map(Some));
+            let open = (ladder.bounds.len()..ladder.steps.len()).map(|_| Ok(None));
+            bounds.chain(open).collect()
+        })
         .collect()
-}
-
-fn kwh(milliwatt_hours: i64) -> Exact {
-    Exact::scaled(i128::from(milliwatt_hours), 6)
 }

@@ -25,6 +25,8 @@ pub(super) struct Frame {
     pub(super) n_earlier: usize,
     /// The days of each segment.
     pub(super) segments: Vec<Range<usize>>,
+    /// The first day of each segment.
+    pub(super) segment_days: Vec<Day>,
     /// The groups of each segment.
     pub(super) segment_groups: Vec<Range<usize>>,
     /// A day of each group.
@@ -87,6 +89,7 @@ impl Frame {
             segment_groups: Vec::with_capacity(segments.len()),
             group_days: Vec::new(),
             group_of_day: Vec::with_capacity(n_days),
+            segment_days: segments.iter().map(|segment| dates[segment.start]).collect(),
             segments,
             days,
         };
@@ -144,7 +147,7 @@ impl Frame {
 
     /// The dates of a segment.
     pub(super) fn first_date(&self, segment: usize) -> NaiveDate {
-        self.days.date(self.segments[segment].start)
+        self.segment_days[segment].date
     }
 
     /// The segment that holds a day.

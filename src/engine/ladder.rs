@@ -1,15 +1,15 @@
 //! Ladders: what part of a quantity is priced at which step. Source of the rules: PLAN-MODEL section 2, "Steps".
 
 use super::measure::Stop;
+use crate::tariff::model::Step;
 use crate::tariff::number::Exact;
 
-/// The bounds of one ladder on one span of days.
-#[derive(Debug, Clone)]
-pub(super) struct Ladder {
-    /// Upper bound of each step; the last may be open.
-    pub(super) bounds: Vec<Option<Exact>>,
-    /// Whether a quantity that ends in a step is priced there as a whole.
-    pub(super) whole: Vec<bool>,
+/// One ladder on one span of days.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ladder<'l> {
+    pub(super) steps: &'l [Step],
+    /// Upper bound of each step; the last may have none.
+    pub(super) bounds: &'l [Exact],
 }
 
 /// The part of a quantity that is priced at one step.
@@ -21,16 +21,22 @@ pub(super) struct Slice {
     pub(super) n_reached: i64,
 }
 
-impl Ladder {
+impl Slice {
+    /// A quantity at a step that is reached once.
+    pub(super) fn once(step: usize, quantity: Exact) -> Self {
+        Self { step, quantity, n_reached: 1 }
+    }
+}
+
+impl Ladder<'_> {
     /// Whether there is one open step.
-    pub(super) fn is_flat(&self) -> bool {
-        self.bounds.len() == 1 && self.bounds[0].is_none()
+    pub(super) fn is_open(&self) -> bool {
+        self.bounds.is_empty()
     }
 
     /// Refuses bounds that do not rise: with measures as bounds it shows only here.
     pub(super) fn check(&self) -> Result<(), Stop> {
-        let known: Vec<&Exact> = self.bounds.iter().flatten().collect();
-        if known.windows(2).any(|pair| pair[0] > pair[1]) {
+        if self.bounds.windows(2).any(|pair| pair[0] > pair[1]) {
             return Err(Stop::fault("bounds_fall", "an upper bound lies below the one before it"));
         }
         Ok(())
@@ -38,94 +44,86 @@ impl Ladder {
 
     /// The step in which a quantity ends. A bound belongs to the lower step.
     pub(super) fn step_of(&self, quantity: &Exact) -> Result<usize, Stop> {
-        self.bounds.iter().position(|bound| bound.as_ref().is_none_or(|bound| quantity <= bound)).ok_or_else(|| {
-            let last = self.bounds.iter().flatten().last().and_then(|bound| bound.text(0)).unwrap_or_default();
-            let text = quantity.text(0).unwrap_or_default();
-            Stop::fault("above_last_step", format!("{text} lies above the last step, which ends at {last}"))
-        })
+        let step = self.bounds.iter().position(|bound| quantity <= bound).unwrap_or(self.bounds.len());
+        if step < self.steps.len() {
+            return Ok(step);
+        }
+        let last = self.bounds.last().and_then(|bound| bound.text(0)).unwrap_or_default();
+        let text = quantity.text(0).unwrap_or_default();
+        Err(Stop::fault("above_last_step", format!("{text} lies above the last step, which ends at {last}")))
     }
 
-    /// Cuts a quantity at the bounds. The first step is always reached, the others when the quantity passes the bound
-    /// below them.
-    pub(super) fn slices(&self, quantity: &Exact) -> Result<Vec<Slice>, Stop> {
-        if self.is_flat() {
-            return Ok(vec![Slice { step: 0, quantity: quantity.clone(), n_reached: 1 }]);
+    /// Cuts a quantity at the bounds and hands over the slices. The first step is always reached, the others when the
+    /// quantity passes the bound below them.
+    pub(super) fn slices(&self, quantity: &Exact, mut take: impl FnMut(Slice)) -> Result<(), Stop> {
+        if self.is_open() {
+            take(Slice::once(0, quantity.clone()));
+            return Ok(());
         }
         let last = self.step_of(quantity)?;
-        if self.whole[last] {
-            return Ok(vec![Slice { step: last, quantity: quantity.clone(), n_reached: 1 }]);
+        if self.steps[last].whole {
+            take(Slice::once(last, quantity.clone()));
+            return Ok(());
         }
-        let mut slices = Vec::with_capacity(last + 1);
-        let mut lower = Exact::ZERO;
-        for (step, bound) in self.bounds.iter().enumerate().take(last + 1) {
-            let upper = match bound {
-                Some(bound) if step < last => bound.clone(),
-                _ => quantity.clone(),
-            };
-            slices.push(Slice { step, quantity: upper.minus(&lower), n_reached: 1 });
-            lower = upper;
+        let mut lower = &Exact::ZERO;
+        for (step, bound) in self.bounds.iter().enumerate().take(last) {
+            take(Slice::once(step, bound.minus(lower)));
+            lower = bound;
         }
-        Ok(slices)
+        take(Slice::once(last, quantity.minus(lower)));
+        Ok(())
     }
 }
 
-/// Adds slices step by step.
-pub(super) fn add(sum: &mut Vec<Slice>, slices: Vec<Slice>) {
-    for slice in slices {
-        match sum.iter_mut().find(|known| known.step == slice.step) {
-            Some(known) => {
-                known.quantity = known.quantity.plus(&slice.quantity);
-                known.n_reached += slice.n_reached;
-            }
-            None => sum.push(slice),
+/// Adds a slice to those of other days, in the order of the steps.
+pub(super) fn add(sum: &mut Vec<Slice>, slice: Slice) {
+    match sum.binary_search_by_key(&slice.step, |known| known.step) {
+        Ok(known) => {
+            let known = &mut sum[known];
+            known.quantity = known.quantity.plus(&slice.quantity);
+            known.n_reached += slice.n_reached;
         }
+        Err(place) => sum.insert(place, slice),
     }
-    sum.sort_by_key(|slice| slice.step);
 }
 
-/// The slices of `end` less those of `start`: a ladder that runs over more than one billing month.
-pub(super) fn difference(end: Vec<Slice>, start: Vec<Slice>) -> Vec<Slice> {
-    let mut slices = end;
-    let negated = start
-        .into_iter()
-        .map(|slice| Slice { quantity: slice.quantity.negated(), n_reached: -slice.n_reached, ..slice })
-        .collect();
-    add(&mut slices, negated);
-    slices
+/// Takes the slices of the days before away: a ladder that runs over more than one billing month.
+pub(super) fn subtract(sum: &mut Vec<Slice>, slice: &Slice) {
+    add(sum, Slice { quantity: slice.quantity.negated(), n_reached: -slice.n_reached, ..*slice });
 }
 
-/// The share `part/total` of every slice; without a total nothing but the first step is left.
-pub(super) fn share(slices: &[Slice], part: &Exact, total: &Exact) -> Vec<Slice> {
-    slices
-        .iter()
-        .map(|slice| {
-            let quantity = slice.quantity.times(part).divided_by(total).unwrap_or(Exact::ZERO);
-            Slice { step: slice.step, quantity, n_reached: slice.n_reached }
-        })
-        .collect()
+/// The share `part/total` of a slice; without a total nothing is left.
+#[inline]
+pub(super) fn share(slice: &Slice, part: &Exact, total: &Exact) -> Slice {
+    let quantity = slice.quantity.times(part).divided_by(total).unwrap_or(Exact::ZERO);
+    Slice { quantity, ..*slice }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ladder(bounds: &[Option<i64>], whole: &[bool]) -> Ladder {
-        Ladder { bounds: bounds.iter().map(|b| b.map(Exact::whole)).collect(), whole: whole.to_vec() }
+    fn steps(whole: &[bool]) -> Vec<Step> {
+        whole.iter().map(|whole| Step { to: None, price: None, amount: None, whole: *whole }).collect()
     }
 
-    fn quantities(slices: &[Slice]) -> Vec<(usize, String)> {
-        slices.iter().map(|slice| (slice.step, slice.quantity.text(0).unwrap())).collect()
+    fn slices(bounds: &[i64], whole: &[bool], quantity: i64) -> Result<Vec<(usize, String)>, Stop> {
+        let bounds: Vec<Exact> = bounds.iter().map(|bound| Exact::whole(*bound)).collect();
+        let mut slices = Vec::new();
+        let ladder = Ladder { steps: &steps(whole), bounds: &bounds };
+        ladder.slices(&Exact::whole(quantity), |slice| slices.push((slice.step, slice.quantity.text(0).unwrap())))?;
+        Ok(slices)
     }
 
-    fn check(bounds: &[Option<i64>], quantity: i64, expected: &[(usize, &str)]) {
-        let got = ladder(bounds, &vec![false; bounds.len()]).slices(&Exact::whole(quantity)).unwrap();
+    fn check(bounds: &[i64], quantity: i64, expected: &[(usize, &str)]) {
+        let got = slices(bounds, &vec![false; bounds.len() + 1], quantity).unwrap();
         let expected: Vec<(usize, String)> = expected.iter().map(|(s, q)| (*s, (*q).to_owned())).collect();
-        assert_eq!(quantities(&got), expected, "{quantity} over {bounds:?}");
+        assert_eq!(got, expected, "{quantity} over {bounds:?}");
     }
 
     #[test]
     fn a_bound_belongs_to_the_lower_step() {
-        let bounds = [Some(100), Some(300), None];
+        let bounds = [100, 300];
         check(&bounds, 0, &[(0, "0")]);
         check(&bounds, 100, &[(0, "100")]);
         check(&bounds, 101, &[(0, "100"), (1, "1")]);
@@ -136,14 +134,15 @@ mod tests {
 
     #[test]
     fn a_whole_step_prices_everything_that_ends_in_it() {
-        let ladder = ladder(&[Some(100), Some(300), None], &[false, false, true]);
-        assert_eq!(quantities(&ladder.slices(&Exact::whole(301)).unwrap()), [(2, "301".to_owned())]);
-        assert_eq!(quantities(&ladder.slices(&Exact::whole(300)).unwrap()).len(), 2);
+        let whole = [false, false, true];
+        assert_eq!(slices(&[100, 300], &whole, 301).unwrap(), [(2, "301".to_owned())]);
+        assert_eq!(slices(&[100, 300], &whole, 300).unwrap().len(), 2);
     }
 
     #[test]
     fn above_the_last_bound_is_refused() {
-        let stop = ladder(&[Some(100)], &[false]).slices(&Exact::whole(101)).unwrap_err();
+        let stop = slices(&[100], &[false], 101).unwrap_err();
         assert!(matches!(stop, Stop::Fault { code: "above_last_step", .. }));
+        assert_eq!(slices(&[100], &[false], 100).unwrap().len(), 1);
     }
 }

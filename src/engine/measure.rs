@@ -2,24 +2,23 @@
 //!
 //! Source of the measures: PLAN-MODEL section 2; of segments and look-backs: section 3.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
-use std::rc::Rc;
 
 use chrono::{Datelike, NaiveDate};
 
-use super::Question;
-use super::bill::ChargeBill;
+use super::bill::{Bills, Charges};
 use super::count::days_in_year;
+use super::document::Document;
+use super::frame::Frame;
 use super::ground::{Ground, Table};
-use super::spot::CostTable;
-use crate::tariff::ConventionOverrides;
+use super::lines::{Unsettled, Work};
+use super::{PlanToBill, Question, VersionInForce};
 use crate::tariff::model::{
-    Charge, EnergySpec, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, Plan, PlanPlace, Read, Take,
+    Charge, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, PlanPlace, Take,
 };
 use crate::tariff::number::{Decimal, Exact};
-use crate::tariff::{DatedValues, MissingHistory};
-use crate::usage::Channel;
+use crate::tariff::{ConventionOverrides, DatedValues, MissingHistory};
 use crate::words::{AttributeValue, DatedValue, dated};
 
 /// Why a plan has no bill.
@@ -41,46 +40,14 @@ impl Stop {
     }
 
     /// The same with its place, if it has none.
-    pub(super) fn at(self, place: &PlanPlace) -> Self {
+    pub(super) fn at(self, place: impl FnOnce() -> PlanPlace) -> Self {
         match self {
             Self::Fault { code, pointer: None, message } => {
-                Self::Fault { code, pointer: Some(place.pointer.clone()), message: place.tell(&message) }
+                let place = place();
+                Self::Fault { code, message: place.tell(&message), pointer: Some(place.pointer) }
             }
             other => other,
         }
-    }
-}
-
-/// One version of a plan, with what it reads.
-#[derive(Debug)]
-pub(super) struct Document<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) tables: Vec<Table>,
-    pub(super) costs: Vec<CostTable>,
-    /// The conventions from outside over those of each document that the plan is read from.
-    pub(super) conventions: Vec<ConventionOverrides>,
-}
-
-impl<'a> Document<'a> {
-    /// A version with its tables filled.
-    pub(super) fn new(ground: &Ground<'_>, question: &Question, plan: &'a Plan) -> Self {
-        Self {
-            plan,
-            tables: plan.reads.iter().map(|read| Table::new(ground, plan, read)).collect(),
-            costs: plan.costs.iter().map(|cost| CostTable::new(ground, plan, cost)).collect(),
-            conventions: plan
-                .sources
-                .iter()
-                .map(|source| question.options.conventions.over(source.conventions))
-                .collect(),
-        }
-    }
-
-    /// The table of a channel and schedule.
-    pub(super) fn table(&self, channel: &Channel, period: Option<PeriodRef>, maxima: bool) -> &Table {
-        let schedule = period.map(|period| period.schedule);
-        let serves = |read: &Read| read.schedule == schedule && read.maxima >= maxima && read.channel == *channel;
-        self.tables.iter().find(|table| serves(&table.read)).expect("a plan's reads are collected with its measures")
     }
 }
 
@@ -102,17 +69,54 @@ impl Span {
     }
 }
 
-/// Evaluates the measures and charges of one plan for one billing month, remembering what was asked before.
+/// On which segments each version of a plan is in force.
+#[derive(Debug)]
+pub(super) struct InForce {
+    versions: Vec<Range<usize>>,
+}
+
+impl InForce {
+    /// The versions of a plan, in date order.
+    pub(super) fn new(ground: &Ground<'_>, plan: &PlanToBill) -> Self {
+        let segment_from = |date| ground.frame.segment_from(date);
+        let of = |version: &VersionInForce| segment_from(version.days.start())..segment_from(version.days.end());
+        Self { versions: plan.versions.iter().map(of).collect() }
+    }
+
+    /// The documents that hold in a billing month, each with its segments; none in the earlier months.
+    fn held(&self, frame: &Frame, month: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let all = if month < frame.n_earlier { 0..0 } else { frame.months[month].segments.clone() };
+        let held = self.versions.iter().enumerate();
+        let within = held.map(move |(document, v)| (document, v.start.max(all.start)..v.end.min(all.end)));
+        within.filter(|(_, segments)| !segments.is_empty())
+    }
+}
+
+/// A value that was asked for, with the earlier months that it wanted and that no readings cover.
+#[derive(Debug, Clone)]
+struct Known {
+    span: Span,
+    value: Exact,
+    missing_history: Vec<NaiveDate>,
+}
+
+/// Evaluates the measures and charges of one plan, remembering what was asked before.
 pub(super) struct Biller<'a> {
     pub(super) ground: &'a Ground<'a>,
     pub(super) question: &'a Question,
     pub(super) documents: &'a [Document<'a>],
-    /// For each billing month, which document holds on which segments; earlier months have none.
-    pub(super) in_force: &'a [Vec<(usize, Range<usize>)>],
-    /// Earlier months that look-backs wanted and no readings cover.
+    in_force: &'a InForce,
+    /// Earlier months that look-backs wanted and no readings cover, of what is being evaluated.
     pub(super) missing_history: BTreeSet<NaiveDate>,
-    pub(super) charge_bills: HashMap<(usize, usize, usize), Rc<ChargeBill>>,
-    known: HashMap<(MeasureId, Span), Exact>,
+    /// By document and kept measure.
+    known: Vec<Vec<Vec<Known>>>,
+    pub(super) charges: Charges,
+    /// What is billed so far.
+    pub(super) bills: Bills,
+    /// The billing month that is billed.
+    pub(super) month: usize,
+    pub(super) spare_work: Vec<Work>,
+    pub(super) spare_lines: Vec<Vec<Unsettled>>,
 }
 
 impl<'a> Biller<'a> {
@@ -121,7 +125,7 @@ impl<'a> Biller<'a> {
         ground: &'a Ground<'a>,
         question: &'a Question,
         documents: &'a [Document<'a>],
-        in_force: &'a [Vec<(usize, Range<usize>)>],
+        in_force: &'a InForce,
     ) -> Self {
         Self {
             ground,
@@ -129,16 +133,48 @@ impl<'a> Biller<'a> {
             documents,
             in_force,
             missing_history: BTreeSet::new(),
-            charge_bills: HashMap::new(),
-            known: HashMap::new(),
+            known: documents.iter().map(|document| vec![Vec::new(); document.n_kept]).collect(),
+            charges: Charges::new(documents, ground.frame.months.len()),
+            bills: Bills::default(),
+            month: 0,
+            spare_work: Vec::new(),
+            spare_lines: Vec::new(),
         }
     }
 
+    /// The documents that hold in a billing month, each with its segments; none in the earlier months.
+    pub(super) fn held(&self, month: usize) -> impl Iterator<Item = (usize, Range<usize>)> + use<'a> {
+        self.in_force.held(&self.ground.frame, month)
+    }
+
+    /// Evaluates something to be remembered: with the missing months that it alone wanted.
+    pub(super) fn apart<T>(
+        &mut self,
+        evaluate: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<(T, Vec<NaiveDate>), Stop> {
+        let others = std::mem::take(&mut self.missing_history);
+        let result = evaluate(self);
+        let own = std::mem::replace(&mut self.missing_history, others);
+        if own.is_empty() {
+            return Ok((result?, Vec::new()));
+        }
+        self.missing_history.extend(&own);
+        Ok((result?, own.into_iter().collect()))
+    }
+
     /// The value of a measure.
+    #[inline]
     pub(super) fn measure(&mut self, id: MeasureId, span: Span) -> Result<Exact, Stop> {
+        match &self.documents[span.document].plan.measures[id] {
+            Measure::Constant(decimal) => Ok(Exact::from(*decimal)),
+            measure => self.measured(id, measure, span),
+        }
+    }
+
+    fn measured(&mut self, id: MeasureId, measure: &'a Measure, span: Span) -> Result<Exact, Stop> {
         let document: &'a Document<'a> = &self.documents[span.document];
-        let value = match &document.plan.measures[id] {
-            Measure::Constant(decimal) => return Ok(Exact::from(*decimal)),
+        let value = match measure {
+            Measure::Constant(decimal) => Exact::from(*decimal),
             Measure::Count { unit, period, by_convention } => {
                 if *by_convention {
                     self.count(*unit, span, *period)
@@ -150,12 +186,14 @@ impl<'a> Biller<'a> {
                 let start = self.ground.frame.months[span.month].period.start();
                 Exact::whole(days_in_year(start.year()))
             }
-            Measure::Energy(spec) => Exact::scaled(i128::from(energy(document, spec, span)), 6),
+            Measure::Energy(spec) => {
+                let [table, _] = document.tables_of(id);
+                kwh(table.energy(span.segments(), period_index(spec.period)))
+            }
             Measure::Cost(spec) => document.cost(spec, span)?,
             Measure::Demand(spec) if spec.is_plain() => {
-                let table = document.table(&spec.channel, spec.period, true);
-                let period = spec.period.map_or(0, |period| period.period);
-                Exact::scaled(i128::from(table.highest(span.segments(), period)), 6)
+                let [table, _] = document.tables_of(id);
+                Exact::scaled(i128::from(table.highest(span.segments(), period_index(spec.period))), 6)
             }
             Measure::Attribute(name) => self.attribute(name, span)?,
             Measure::Amount(charges) => self.amount(charges, span)?,
@@ -169,20 +207,29 @@ impl<'a> Biller<'a> {
                 };
                 self.measure(id, span)?
             }
-            // What is made of other measures, or of many readings, is kept.
             made => {
-                if let Some(value) = self.known.get(&(id, span)) {
-                    return Ok(value.clone());
+                let kept = document.kept[id].expect("what is made of other measures is kept") as usize;
+                let known = self.known[span.document][kept].iter().rev().find(|known| known.span == span);
+                if let Some(known) = known {
+                    self.missing_history.extend(&known.missing_history);
+                    return Ok(known.value.clone());
                 }
-                let value = self.made(made, document, span)?;
-                self.known.insert((id, span), value.clone());
+                let (value, missing_history) = self.apart(|biller| biller.made(id, made, document, span))?;
+                let known = Known { span, value: value.clone(), missing_history };
+                self.known[span.document][kept].push(known);
                 value
             }
         };
         if value.is_too_large() { Err(Stop::TooLarge) } else { Ok(value) }
     }
 
-    fn made(&mut self, measure: &'a Measure, document: &'a Document<'a>, span: Span) -> Result<Exact, Stop> {
+    fn made(
+        &mut self,
+        id: MeasureId,
+        measure: &'a Measure,
+        document: &'a Document<'a>,
+        span: Span,
+    ) -> Result<Exact, Stop> {
         let mut fold = |parts: &[MeasureId], join: fn(Exact, Exact) -> Exact| {
             let mut value: Option<Exact> = None;
             for part in parts {
@@ -213,10 +260,7 @@ impl<'a> Biller<'a> {
             Measure::Demand(spec) => {
                 super::demand::demand(self.ground, document, spec, self.ground.frame.days_of(&span.segments()))
             }
-            Measure::NetEnergy(spec) => {
-                let part = self.net_energy(spec, document, span)?;
-                Ok(Exact::scaled(i128::from(part), 6))
-            }
+            Measure::NetEnergy(spec) => Ok(kwh(self.net_energy(spec, document.tables_of(id), span)?)),
             Measure::OverMonths(over) => self.over_months(over, span),
             _ => Ok(Exact::ZERO),
         }
@@ -272,18 +316,17 @@ impl<'a> Biller<'a> {
     /// Money of charges on the days of a span, after their rounding.
     fn amount(&mut self, charges: &[usize], span: Span) -> Result<Exact, Stop> {
         let mut sum = Exact::ZERO;
-        let held = self.in_force[span.month].clone();
+        let is_alone = self.holds_alone(span) || self.held(span.month).all(|(document, _)| document == span.document);
         for charge in charges {
-            let elsewhere = held.iter().any(|(document, _)| *document != span.document);
-            if held.is_empty() || !elsewhere || self.holds_alone(span) {
+            if is_alone {
                 sum = sum.plus(&self.amount_on(span.document, *charge, span)?);
                 continue;
             }
             // A look-back into a month of several versions: each is billed by its own.
             let id = &self.documents[span.document].plan.charges[*charge].id;
-            for (document, _) in &held {
-                if let Some(charge) = self.documents[*document].plan.charge_named(id) {
-                    sum = sum.plus(&self.amount_on(*document, charge, span)?);
+            for (document, _) in self.held(span.month) {
+                if let Some(charge) = self.documents[document].plan.charge_named(id) {
+                    sum = sum.plus(&self.amount_on(document, charge, span)?);
                 }
             }
         }
@@ -292,25 +335,19 @@ impl<'a> Biller<'a> {
 
     /// Whether the span's own document is in force on all of it.
     fn holds_alone(&self, span: Span) -> bool {
-        self.in_force[span.month]
-            .iter()
-            .any(|(document, held)| *document == span.document && held.start <= span.first && span.end <= held.end)
+        self.held(span.month)
+            .any(|(document, held)| document == span.document && held.start <= span.first && span.end <= held.end)
     }
 
     fn amount_on(&mut self, document: usize, charge: usize, span: Span) -> Result<Exact, Stop> {
-        let bill = self.charge(document, span.month, charge)?;
-        Ok(bill
-            .amounts
-            .iter()
-            .filter(|(segments, _)| span.first <= segments.start && segments.end <= span.end)
-            .fold(Exact::ZERO, |sum, (_, money)| sum.plus(&Exact::from(*money))))
+        Ok(self.charge(document, span.month, charge)?.within(&span.segments()))
     }
 
     /// The segments of a month on which a charge is billed: where its document is in force, or the whole of an earlier
     /// month.
     pub(super) fn span_of(&self, document: usize, month: usize, charge: &Charge) -> Span {
-        let all = self.ground.frame.months[month].segments.clone();
-        let held = self.in_force[month].iter().find(|(other, _)| *other == document).map_or(all, |(_, s)| s.clone());
+        let all = || self.ground.frame.months[month].segments.clone();
+        let held = self.held(month).find(|(other, _)| *other == document).map_or_else(all, |(_, segments)| segments);
         Span { document, source: charge.source, month, first: held.start, end: held.end }
     }
 
@@ -379,9 +416,9 @@ impl<'a> Biller<'a> {
 
     /// Milliwatt-hours of net metering. What is carried into a month is what the month before carried out of it,
     /// unless the account was emptied in between.
-    fn net_energy(&mut self, spec: &NetEnergySpec, document: &'a Document<'a>, span: Span) -> Result<i64, Stop> {
+    fn net_energy(&mut self, spec: &NetEnergySpec, tables: [&Table; 2], span: Span) -> Result<i64, Stop> {
         let Some(carry_until) = spec.carry_until else {
-            let balance = balance(document, spec, span)?;
+            let balance = balance(tables, spec, span)?;
             return Ok(match spec.part {
                 NetPart::Billed => balance.max(0),
                 NetPart::Carried => (-balance).max(0),
@@ -402,12 +439,12 @@ impl<'a> Biller<'a> {
                 // A month in parts: the first part takes what was carried.
                 part = Span { first: part.first, ..span };
                 if span.first > part.first {
-                    let earlier = balance(document, spec, Span { end: span.first, ..part })?;
+                    let earlier = balance(tables, spec, Span { end: span.first, ..part })?;
                     carried = carried.checked_sub(earlier).ok_or(Stop::TooLarge)?.max(0);
                     part = span;
                 }
             }
-            let balance = balance(document, spec, part)?.checked_sub(carried).ok_or(Stop::TooLarge)?;
+            let balance = balance(tables, spec, part)?.checked_sub(carried).ok_or(Stop::TooLarge)?;
             billed = balance.max(0);
             carried = (-balance).max(0);
         }
@@ -418,15 +455,20 @@ impl<'a> Biller<'a> {
     }
 }
 
-/// Energy of a span, milliwatt-hours.
-pub(super) fn energy(document: &Document<'_>, spec: &EnergySpec, span: Span) -> i64 {
-    let table = document.table(&spec.channel, spec.period, false);
-    table.energy(span.segments(), spec.period.map_or(0, |period| period.period))
+/// The place of a period in its table; 0 without a schedule.
+pub(super) fn period_index(period: Option<PeriodRef>) -> usize {
+    period.map_or(0, |period| period.period)
 }
 
-fn balance(document: &Document<'_>, spec: &NetEnergySpec, span: Span) -> Result<i64, Stop> {
-    let of = |channel: &Channel| energy(document, &EnergySpec { channel: channel.clone(), period: spec.period }, span);
-    of(&spec.import).checked_sub(of(&spec.export)).ok_or(Stop::TooLarge)
+/// Milliwatt-hours as kWh.
+pub(super) fn kwh(milliwatt_hours: i64) -> Exact {
+    Exact::scaled(i128::from(milliwatt_hours), 6)
+}
+
+/// Import less export, milliwatt-hours.
+fn balance([import, export]: [&Table; 2], spec: &NetEnergySpec, span: Span) -> Result<i64, Stop> {
+    let of = |table: &Table| table.energy(span.segments(), period_index(spec.period));
+    of(import).checked_sub(of(export)).ok_or(Stop::TooLarge)
 }
 
 /// Whether the day of the year lies after the first day of one month and not after that of the next.

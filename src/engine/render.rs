@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bill::{BilledLine, MonthBill};
+use super::bill::{BilledLine, Bills};
 use super::condition::WouldBe;
+use super::lines::Line;
 use super::result::{
     ComparisonResult, LineItem, LineSeries, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary,
 };
@@ -29,7 +30,7 @@ pub(super) struct Billed {
 pub(super) fn plan(
     plan: &PlanToBill,
     documents: &[Edition<'_>],
-    months: Vec<(crate::words::BillingPeriod, MonthBill)>,
+    bills: Bills,
     usage: &UsageSummary,
     split_evenly: bool,
 ) -> Result<Billed, EngineError> {
@@ -37,27 +38,30 @@ pub(super) fn plan(
     let decimals = last.currency_decimals;
     let mut total = Money::ZERO;
     let mut tax = Money::ZERO;
-    let mut by_kind: BTreeMap<String, Money> = BTreeMap::new();
+    let mut by_kind: BTreeMap<&str, Money> = BTreeMap::new();
     let mut not_applied: Vec<(NotApplied, Option<Money>)> = Vec::new();
     let mut missing_history = false;
+    let Bills { months, billed, lines } = bills;
     let mut periods = Vec::with_capacity(months.len());
-    for (period, month) in months {
-        let mut add = |kind: &str, money: Money| {
-            let sum = by_kind.entry(kind.to_owned()).or_default();
+    for month in months {
+        let mut add = |kind: Kind, money: Money| {
+            let sum = by_kind.entry(kind.as_str()).or_default();
             *sum = sum.plus(money).ok_or(EngineError::TooLarge)?;
-            if kind == Kind::Tax.as_str() {
+            if kind == Kind::Tax {
                 tax = tax.plus(money).ok_or(EngineError::TooLarge)?;
             }
             Ok::<(), EngineError>(())
         };
-        let mut line_items = Vec::with_capacity(month.lines.len() + 1);
-        for line in &month.lines {
-            let item = line_item(documents, line)?;
-            add(&item.kind, line.line.money)?;
-            line_items.push(item);
+        let billed = &billed[month.billed];
+        let mut line_items = Vec::with_capacity(billed.len() + usize::from(!month.rounding.is_zero()));
+        for billed in billed {
+            let line = &lines[billed.line as usize];
+            let kind = documents[billed.document as usize].plan.charges[billed.charge as usize].kind;
+            add(kind, line.money)?;
+            line_items.push(line_item(documents, *billed, line)?);
         }
         if !month.rounding.is_zero() {
-            add(Kind::Rounding.as_str(), month.rounding)?;
+            add(Kind::Rounding, month.rounding)?;
             line_items.push(rounding_line(documents, month.rounding, last));
         }
         for would_be in &month.not_applied {
@@ -66,8 +70,8 @@ pub(super) fn plan(
         total = total.plus(month.total).ok_or(EngineError::TooLarge)?;
         missing_history |= !month.missing_history.is_empty();
         periods.push(PeriodBill {
-            start: period.start(),
-            end: period.end(),
+            start: month.period.start(),
+            end: month.period.end(),
             total: month.total.text(decimals),
             missing_history: month.missing_history,
             line_items,
@@ -90,7 +94,7 @@ pub(super) fn plan(
         difference_from_cheapest: None,
         tax: tax.text(decimals),
         average_price_per_kwh: average_price(total, &usage.import_kwh)?,
-        subtotals: by_kind.into_iter().map(|(kind, money)| (kind, money.text(0))).collect(),
+        subtotals: by_kind.into_iter().map(|(kind, money)| (kind.to_owned(), money.text(0))).collect(),
         flags,
         not_applied: not_applied.collect(),
         not_billed: not_billed
@@ -123,11 +127,11 @@ fn add_not_applied(
     Ok(())
 }
 
-fn line_item(documents: &[Edition<'_>], billed: &BilledLine) -> Result<LineItem, EngineError> {
-    let document = &documents[billed.document];
-    let charge = &document.plan.charges[billed.charge];
-    let line = &billed.line;
-    let tou_period = charge.split.zip(line.period).map(|(s, p)| document.plan.schedules[s].periods[p].clone());
+fn line_item(documents: &[Edition<'_>], billed: BilledLine, line: &Line) -> Result<LineItem, EngineError> {
+    let document = &documents[billed.document as usize];
+    let charge = &document.plan.charges[billed.charge as usize];
+    let (period, step) = (line.period.map(|period| period as usize), line.step.map(|step| step as usize));
+    let tou_period = charge.split.zip(period).map(|(s, p)| document.plan.schedules[s].periods[p].clone());
     let included = document.plan.sources[charge.source].included.as_ref();
     Ok(LineItem {
         charge_id: charge.id.clone(),
@@ -136,11 +140,11 @@ fn line_item(documents: &[Edition<'_>], billed: &BilledLine) -> Result<LineItem,
         plan_version: included.map_or(document.version, |included| included.version),
         included_plan_id: included.map(|included| included.plan_id.as_str().to_owned()),
         tou_period,
-        tier: line.step.map(|step| u32::try_from(step + 1).unwrap_or(u32::MAX)),
+        tier: line.step.map(|step| step + 1),
         quantity: line.quantity.text(0).ok_or(EngineError::TooLarge)?,
         unit: charge.unit.clone(),
         rate: line.rate.as_ref().map(|rate| rate.text(0).ok_or(EngineError::TooLarge)).transpose()?,
-        price_series: match document.plan.series_of(charge, line.period, line.step) {
+        price_series: match document.plan.series_of(charge, period, step) {
             Some(series) => Some(LineSeries { id: series.to_owned(), mean_rate: mean(line.money, &line.quantity)? }),
             None => None,
         },

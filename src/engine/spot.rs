@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::Question;
 use super::coverage::instant_text;
+use super::document::Document;
 use super::during::{self, DayPeriods};
 use super::frame::Frame;
 use super::ground::{Grain, Ground};
 use super::join::{At, Found, Lane, Why, join};
-use super::measure::{Biller, Document, Span, Stop};
+use super::measure::{Biller, Span, Stop};
 use super::series::{PriceSeries, magnitude_bits};
 use crate::tariff::model::{CostRead, CostSpec, MeasureId, Plan};
 use crate::tariff::number::Exact;

@@ -249,6 +249,11 @@ impl Schedule {
         self.span_of_month_day[month_day_index(date)]
     }
 
+    /// The rules that hold on a day by month and season.
+    fn span_of(&self, day: Day) -> &Span {
+        &self.spans[usize::from(self.span_of_month_day[usize::from(day.row)])]
+    }
+
     /// Days on which other rules hold by month and season than on the day before.
     pub(crate) fn changes(&self) -> &MonthDays {
         &self.changes
@@ -266,7 +271,7 @@ impl Schedule {
 
     /// Index of the stretches of a day among [`Schedule::patterns`].
     pub(crate) fn pattern_index(&self, day: Day, calendars: &Calendars) -> usize {
-        let span = &self.spans[self.span_of_month_day[usize::from(day.row)] as usize];
+        let span = self.span_of(day);
         let (today, yesterday) = if self.holidays.is_empty() {
             (usize::from(day.weekday), usize::from(day.weekday + 6) % 7)
         } else {
@@ -303,9 +308,14 @@ impl Schedule {
         &self.patterns
     }
 
-    /// Whether a period can occur on the days of a span.
+    /// Whether a period can occur on the dates of a span.
     pub(crate) fn occurs(&self, span: u16, period: usize) -> bool {
         self.spans[span as usize].occurs[period]
+    }
+
+    /// Whether a period can occur on a day by its months and season.
+    pub(crate) fn occurs_on(&self, day: Day, period: usize) -> bool {
+        self.span_of(day).occurs[period]
     }
 
     /// Index of a period.
@@ -477,9 +487,8 @@ mod tests {
             ("2027-03-01", false),
             ("2028-03-01", false),
         ] {
-            let span = schedule.span(date(day));
-            assert_eq!(schedule.occurs(span, 0), is_winter, "{day}");
-            assert_eq!(schedule.occurs(span, 1), !is_winter, "{day}");
+            assert_eq!(schedule.occurs_on(of(day), 0), is_winter, "{day}");
+            assert_eq!(schedule.occurs_on(of(day), 1), !is_winter, "{day}");
             let changes = ["2026-11-15", "2027-03-01", "2028-03-01"].contains(&day);
             assert_eq!(schedule.changes().contains(date(day)), changes, "{day}");
         }

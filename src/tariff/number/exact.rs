@@ -47,7 +47,12 @@ pub(crate) struct Exact(Repr);
 
 #[derive(Debug, Clone)]
 enum Repr {
-    Small { numerator: i128, scale: u32, denominator: i128 },
+    /// The denominator is greater than zero.
+    Small {
+        numerator: i128,
+        scale: u32,
+        denominator: i64,
+    },
     Big(Box<(BigInt, BigInt)>),
 }
 
@@ -78,7 +83,7 @@ impl Exact {
         let divisor = gcd(&numerator, &denominator);
         let (numerator, denominator) =
             if divisor.is_one() { (numerator, denominator) } else { (numerator / &divisor, denominator / &divisor) };
-        match (numerator.to_i128(), denominator.to_i128()) {
+        match (numerator.to_i128(), denominator.to_i64()) {
             (Some(numerator), Some(denominator)) => Self(Repr::Small { numerator, scale: 0, denominator }),
             _ => Self(Repr::Big(Box::new((numerator, denominator)))),
         }
@@ -95,13 +100,18 @@ impl Exact {
 
     /// The sum.
     #[must_use]
+    #[inline]
     pub(crate) fn plus(&self, other: &Self) -> Self {
-        self.small_sum(other).unwrap_or_else(|| {
-            let ((an, ad), (bn, bd)) = (self.parts(), other.parts());
-            if ad == bd { Self::big(an + bn, ad) } else { Self::big(an * &bd + bn * &ad, ad * bd) }
-        })
+        self.small_sum(other).unwrap_or_else(|| self.big_sum(other))
     }
 
+    #[cold]
+    fn big_sum(&self, other: &Self) -> Self {
+        let ((an, ad), (bn, bd)) = (self.parts(), other.parts());
+        if ad == bd { Self::big(an + bn, ad) } else { Self::big(an * &bd + bn * &ad, ad * bd) }
+    }
+
+    #[inline]
     fn small_sum(&self, other: &Self) -> Option<Self> {
         let (
             Repr::Small { numerator: an, scale: a_scale, denominator: ad },
@@ -116,7 +126,7 @@ impl Exact {
         let (numerator, denominator) = if ad == bd {
             (an.checked_add(bn)?, *ad)
         } else {
-            (product(an, *bd)?.checked_add(product(bn, *ad)?)?, product(*ad, *bd)?)
+            (product(an, i128::from(*bd))?.checked_add(product(bn, i128::from(*ad))?)?, ad.checked_mul(*bd)?)
         };
         Some(Self(Repr::Small { numerator, scale, denominator }))
     }
@@ -129,6 +139,7 @@ impl Exact {
 
     /// The value with the other sign.
     #[must_use]
+    #[inline]
     pub(crate) fn negated(&self) -> Self {
         match &self.0 {
             Repr::Small { numerator, scale, denominator } if *numerator != i128::MIN => {
@@ -143,13 +154,18 @@ impl Exact {
 
     /// The product.
     #[must_use]
+    #[inline]
     pub(crate) fn times(&self, other: &Self) -> Self {
-        self.small_product(other).unwrap_or_else(|| {
-            let ((an, ad), (bn, bd)) = (self.parts(), other.parts());
-            Self::big(an * bn, ad * bd)
-        })
+        self.small_product(other).unwrap_or_else(|| self.big_product(other))
     }
 
+    #[cold]
+    fn big_product(&self, other: &Self) -> Self {
+        let ((an, ad), (bn, bd)) = (self.parts(), other.parts());
+        Self::big(an * bn, ad * bd)
+    }
+
+    #[inline]
     fn small_product(&self, other: &Self) -> Option<Self> {
         let (
             Repr::Small { numerator: an, scale: a_scale, denominator: ad },
@@ -160,21 +176,26 @@ impl Exact {
         };
         let scale = a_scale + b_scale;
         power_of_ten(scale)?;
-        let (numerator, denominator) = (product(*an, *bn)?, product(*ad, *bd)?);
+        let (numerator, denominator) = (product(*an, *bn)?, ad.checked_mul(*bd)?);
         Some(Self(Repr::Small { numerator, scale, denominator }))
     }
 
     /// The quotient; `None` when the divisor is zero.
+    #[inline]
     pub(crate) fn divided_by(&self, divisor: &Self) -> Option<Self> {
         if divisor.is_zero() {
             return None;
         }
-        Some(self.small_quotient(divisor).unwrap_or_else(|| {
-            let ((an, ad), (bn, bd)) = (self.parts(), divisor.parts());
-            Self::big(an * bd, ad * bn)
-        }))
+        Some(self.small_quotient(divisor).unwrap_or_else(|| self.big_quotient(divisor)))
     }
 
+    #[cold]
+    fn big_quotient(&self, divisor: &Self) -> Self {
+        let ((an, ad), (bn, bd)) = (self.parts(), divisor.parts());
+        Self::big(an * bd, ad * bn)
+    }
+
+    #[inline]
     fn small_quotient(&self, divisor: &Self) -> Option<Self> {
         let (
             Repr::Small { numerator: an, scale: a_scale, denominator: ad },
@@ -183,12 +204,13 @@ impl Exact {
         else {
             return None;
         };
-        let mut numerator = product(*an, *bd)?;
-        let mut denominator = product(*ad, *bn)?;
+        let mut numerator = product(*an, i128::from(*bd))?;
+        let mut denominator = product(i128::from(*ad), *bn)?;
         if denominator < 0 {
             numerator = numerator.checked_neg()?;
             denominator = denominator.checked_neg()?;
         }
+        let denominator = i64::try_from(denominator).ok()?;
         let scale = if let Some(scale) = a_scale.checked_sub(*b_scale) {
             scale
         } else {
@@ -196,6 +218,12 @@ impl Exact {
             0
         };
         Some(Self(Repr::Small { numerator, scale, denominator }))
+    }
+
+    /// Whether it is plainly written as one: to multiply with it changes nothing.
+    #[inline]
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(self.0, Repr::Small { numerator: 1, scale: 0, denominator: 1 })
     }
 
     /// Whether it is zero.
@@ -227,6 +255,7 @@ impl Exact {
     }
 
     /// Whether it has grown past what any bill can mean.
+    #[inline]
     pub(crate) fn is_too_large(&self) -> bool {
         match &self.0 {
             Repr::Small { .. } => false,
@@ -235,18 +264,22 @@ impl Exact {
     }
 
     /// The whole number of units of `10^-decimals` it is settled to; `None` when that does not fit 128 bits.
+    #[inline]
     pub(crate) fn settled(&self, decimals: u32, mode: RoundingMode) -> Option<i128> {
-        if let Repr::Small { numerator, scale, denominator } = &self.0 {
-            if *denominator == 1 && *scale <= decimals {
-                if let Some(digits) = power_of_ten(decimals - scale).and_then(|p| product(*numerator, p)) {
-                    return Some(digits);
-                }
-                return None;
+        match &self.0 {
+            Repr::Small { numerator, scale, denominator: 1 } if *scale <= decimals => {
+                power_of_ten(decimals - scale).and_then(|p| product(*numerator, p))
             }
+            _ => self.divided_out(decimals, mode),
+        }
+    }
+
+    fn divided_out(&self, decimals: u32, mode: RoundingMode) -> Option<i128> {
+        if let Repr::Small { numerator, scale, denominator } = &self.0 {
             let (up, down) = if *scale <= decimals { (decimals - scale, 0) } else { (0, scale - decimals) };
             let parts = power_of_ten(up)
                 .and_then(|p| product(*numerator, p))
-                .zip(power_of_ten(down).and_then(|p| product(*denominator, p)));
+                .zip(power_of_ten(down).and_then(|p| product(i128::from(*denominator), p)));
             if let Some((numerator, denominator)) = parts {
                 return Some(rounded_quotient(numerator, denominator, mode));
             }
@@ -284,6 +317,7 @@ fn gcd(a: &BigInt, b: &BigInt) -> BigInt {
 }
 
 /// The product, if it fits: of two factors of 64 bits it always does, and most are.
+#[inline]
 fn product(a: i128, b: i128) -> Option<i128> {
     match (i64::try_from(a), i64::try_from(b)) {
         (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
@@ -332,6 +366,7 @@ fn rounded_big_quotient(numerator: &BigInt, denominator: &BigInt, mode: Rounding
 }
 
 impl From<Decimal> for Exact {
+    #[inline]
     fn from(decimal: Decimal) -> Self {
         Self::scaled(decimal.digits, decimal.scale)
     }
