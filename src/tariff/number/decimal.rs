@@ -94,21 +94,50 @@ impl fmt::Display for Decimal {
 
 /// `digits / 10^scale` as text, without trailing zeros beyond `least_decimals` decimals.
 pub(super) fn scaled_text(digits: i128, scale: u32, least_decimals: u32) -> String {
-    let scale = scale as usize;
-    let mut text = format!("{:0>width$}", digits.unsigned_abs(), width = scale + 1);
-    let point = text.len() - scale;
-    let n_decimals = text[point..].trim_end_matches('0').len().max((least_decimals as usize).min(scale));
-    text.truncate(point + n_decimals);
-    for _ in scale..least_decimals as usize {
-        text.push('0');
-    }
-    if text.len() > point {
-        text.insert(point, '.');
-    }
+    /// Zeros in front of the most digits that a number or a scale can have.
+    const ROOM: usize = 80;
+    let (scale, least_decimals) = (scale as usize, least_decimals as usize);
+    let mut ascii = [b'0'; ROOM];
+    let n_digits = put_digits(&mut ascii, digits.unsigned_abs()).max(scale + 1);
+    let point = ROOM - scale;
+    let n_zeros = ascii[point..].iter().rev().take_while(|digit| **digit == b'0').count();
+    let n_decimals = (scale - n_zeros).max(least_decimals.min(scale));
+    let text = |range: std::ops::Range<usize>| ascii[range].iter().map(|digit| char::from(*digit));
+    let n_shown = n_decimals.max(least_decimals);
+    let mut out =
+        String::with_capacity(usize::from(digits < 0) + n_digits - scale + usize::from(n_shown > 0) + n_shown);
     if digits < 0 {
-        text.insert(0, '-');
+        out.push('-');
     }
-    text
+    out.extend(text(ROOM - n_digits..point));
+    if n_shown > 0 {
+        out.push('.');
+        out.extend(text(point..point + n_decimals));
+        out.extend(std::iter::repeat_n('0', n_shown - n_decimals));
+    }
+    out
+}
+
+/// Writes a number to the end of zeros and gives the number of its digits.
+fn put_digits(ascii: &mut [u8], mut number: u128) -> usize {
+    /// As many digits as 64 bits hold: divisions of 128 bits are slow.
+    const N_CHUNK: usize = 19;
+    const CHUNK: u128 = 10u128.pow(19);
+    let mut end = ascii.len();
+    loop {
+        let mut low = u64::try_from(number % CHUNK).expect("the rest of a division by 19 digits has 64 bits");
+        number /= CHUNK;
+        let mut at = end;
+        while low > 0 {
+            at -= 1;
+            ascii[at] = b'0' + u8::try_from(low % 10).expect("a digit");
+            low /= 10;
+        }
+        if number == 0 {
+            return ascii.len() - at;
+        }
+        end -= N_CHUNK;
+    }
 }
 
 #[cfg(test)]
@@ -126,5 +155,32 @@ mod tests {
         assert_eq!(Decimal::parse("0.123", 2), Err(DecimalError::TooManyDecimals(2)));
         assert_eq!(Decimal::parse("0.1200", 2).unwrap().to_string(), "0.12");
         assert_eq!(Decimal::parse("1234567890123456789", 2), Err(DecimalError::TooLarge));
+    }
+
+    #[test]
+    fn digits_of_any_length_are_written() {
+        let check = |digits: i128, scale: u32, least: u32, shown: &str| {
+            assert_eq!(scaled_text(digits, scale, least), shown, "{digits} {scale} {least}");
+        };
+        check(0, 0, 0, "0");
+        check(0, 18, 2, "0.00");
+        check(5, 0, 2, "5.00");
+        check(-5, 18, 0, "-0.000000000000000005");
+        check(58_240_000_000_000_000_000, 18, 0, "58.24");
+        check(58_200_000_000_000_000_000, 18, 2, "58.20");
+        check(10_i128.pow(19), 0, 0, "10000000000000000000");
+        check(-(10_i128.pow(38)) - 7, 18, 0, "-100000000000000000000.000000000000000007");
+        check(i128::MIN, 0, 0, "-170141183460469231731687303715884105728");
+        check(i128::MAX, 38, 0, "1.70141183460469231731687303715884105727");
+        check(1, 38, 40, "0.0000000000000000000000000000000000000100");
+        for digits in (-2_000..2_000).step_by(7) {
+            let plain = format!(
+                "{}{}.{:03}",
+                if digits < 0 { "-" } else { "" },
+                i128::abs(digits) / 1000,
+                i128::abs(digits) % 1000
+            );
+            check(digits, 3, 3, &plain);
+        }
     }
 }
