@@ -12,7 +12,7 @@ use super::document::Document;
 use super::frame::Frame;
 use super::ground::{Boundary, Ground};
 use super::measure::{Biller, InForce, Stop};
-use super::render::{self, Edition};
+use super::render::{self, Billed, Edition};
 use super::result::{ComparisonResult, UsageSummary};
 use super::{EngineError, PlanFault, PlanToBill, Question, coverage, spot};
 use crate::tariff::model::Plan;
@@ -31,6 +31,14 @@ struct Prepared<'a> {
 impl Prepared<'_> {
     fn documents(&self) -> impl Iterator<Item = &Plan> {
         self.tariffs.iter().map(Tariff::plan)
+    }
+
+    /// Writes its bills down.
+    fn write(&self, bills: Bills, usage: &UsageSummary) -> Result<Billed, EngineError> {
+        let versions = self.plan.versions.iter().zip(self.documents());
+        let editions: Vec<Edition<'_>> =
+            versions.map(|(version, plan)| Edition { version: version.version, plan }).collect();
+        render::plan(self.plan, &editions, bills, usage, self.split_evenly)
     }
 }
 
@@ -56,14 +64,26 @@ pub struct Aggregated<'a> {
 
 /// The bills of a question's plans, the amounts exact numbers still.
 #[derive(Debug)]
-pub struct Priced {
+pub struct Priced<'q> {
+    aggregated: &'q Aggregated<'q>,
     bills: Vec<Bills>,
 }
 
-impl Priced {
+impl Priced<'_> {
     /// Lines of all bills.
     pub fn n_lines(&self) -> usize {
         self.bills.iter().map(|bills| bills.billed.len()).sum()
+    }
+
+    /// Writes the answer down.
+    ///
+    /// # Errors
+    /// [`EngineError::TooLarge`].
+    pub fn write(self) -> Result<ComparisonResult, EngineError> {
+        let Aggregated { question, plans, usage, .. } = self.aggregated;
+        let write = |(plan, bills): (&Prepared<'_>, Bills)| plan.write(bills, usage);
+        let billed: Result<Vec<_>, EngineError> = plans.par_iter().zip(self.bills).map(write).collect();
+        render::ranked(question, usage.clone(), billed?)
     }
 }
 
@@ -111,21 +131,16 @@ impl<'a> Aggregated<'a> {
     /// # Errors
     /// [`EngineError::PlansNotBillable`] with the faults of all plans, [`EngineError::TooLarge`].
     pub fn write(&self) -> Result<ComparisonResult, EngineError> {
-        let billed = self.each_plan(|plan, bills| {
-            let versions = plan.plan.versions.iter().zip(plan.documents());
-            let editions: Vec<Edition<'_>> =
-                versions.map(|(version, plan)| Edition { version: version.version, plan }).collect();
-            render::plan(plan.plan, &editions, bills, &self.usage, plan.split_evenly)
-        })?;
+        let billed = self.each_plan(|plan, bills| plan.write(bills, &self.usage))?;
         render::ranked(self.question, self.usage.clone(), billed)
     }
 
-    /// Bills every plan without writing anything down.
+    /// Bills every plan and keeps the numbers of all: what that costs apart from the text.
     ///
     /// # Errors
     /// Those of [`Aggregated::write`].
-    pub fn price(&self) -> Result<Priced, EngineError> {
-        Ok(Priced { bills: self.each_plan(|_, bills| Ok(bills))? })
+    pub fn price(&self) -> Result<Priced<'_>, EngineError> {
+        Ok(Priced { aggregated: self, bills: self.each_plan(|_, bills| Ok(bills))? })
     }
 
     /// Bills every plan and makes something of its bills.

@@ -24,7 +24,8 @@ fn a_hundred_plans_on_a_year_of_quarter_hours_take_less_than_four_megabytes() {
     let question = year::question(0, 100);
     assert_eq!(question.readings.values().map(samebill::usage::Series::n_readings).sum::<usize>(), year::N_READINGS);
     let numbers = peak(|| {
-        let priced = Aggregated::new(&question).unwrap().price().unwrap();
+        let aggregated = Aggregated::new(&question).unwrap();
+        let priced = aggregated.price().unwrap();
         assert!(priced.n_lines() > 100 * 12 * 5, "a month of a plan has a handful of lines");
     });
     assert!(numbers < 2 * MEGABYTE, "{numbers} bytes for the numbers");
