@@ -216,14 +216,21 @@ fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize) {
             *cell = cell.plus(S::product(*reading, *price));
         }
     } else if stride <= 1 && has_room {
-        let (mut cells, mut readings, mut n) = (cells, lane.readings, lane.n_first);
-        for price in lane.prices {
-            n = n.min(readings.len());
-            for (cell, reading) in cells.iter_mut().zip(&readings[..n]) {
-                *cell = cell.plus(S::product(*reading, *price));
+        let n_first = lane.n_first.min(lane.readings.len());
+        let (cells, readings) = (&mut cells[..lane.readings.len()], lane.readings);
+        let ((first_cells, cells), (first, readings)) = (cells.split_at_mut(n_first), readings.split_at(n_first));
+        if let Some((first_price, prices)) = lane.prices.split_first() {
+            add_at(first_cells, first, *first_price);
+            // Quarter hours and half hours of an hour's price: loops of a known length.
+            match lane.n_a_price {
+                2 => add_each::<S, 2>(cells, readings, prices),
+                4 => add_each::<S, 4>(cells, readings, prices),
+                n => {
+                    for ((cells, readings), price) in cells.chunks_mut(n).zip(readings.chunks(n)).zip(prices) {
+                        add_at(cells, readings, *price);
+                    }
+                }
             }
-            (cells, readings) = (&mut cells[n..], &readings[n..]);
-            n = lane.n_a_price;
         }
     } else {
         // Readings longer than a slot, or a day longer than the clock says: the last slot takes what lies beyond.
@@ -232,6 +239,24 @@ fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize) {
             let cell = &mut cells[(i * stride.max(1)).min(last)];
             *cell = cell.plus(S::product(reading, price));
         }
+    }
+}
+
+/// Adds readings that have one price.
+fn add_at<S: Sum>(cells: &mut [S], readings: &[i64], price: i64) {
+    for (cell, reading) in cells.iter_mut().zip(readings) {
+        *cell = cell.plus(S::product(*reading, price));
+    }
+}
+
+/// Adds readings of which each `N` have one price; the last price may have fewer.
+fn add_each<S: Sum, const N: usize>(cells: &mut [S], readings: &[i64], prices: &[i64]) {
+    let ((cells, last_cells), (readings, last)) = (cells.as_chunks_mut::<N>(), readings.as_chunks::<N>());
+    for ((cells, readings), price) in cells.iter_mut().zip(readings).zip(prices) {
+        add_at(cells, readings, *price);
+    }
+    if let Some(price) = prices.get(readings.len()) {
+        add_at(last_cells, last, *price);
     }
 }
 
