@@ -81,7 +81,19 @@ macro_rules! method {
 }
 
 impl Path {
-    method!(get, GET);
+    /// GET, and HEAD: the same head without the body (RFC 9110, section 9.3.2).
+    fn get<F, Args>(mut self, handler: F) -> Self
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: actix_web::Responder + 'static,
+    {
+        self.methods.extend([Method::GET, Method::HEAD]);
+        let either = guard::Any(guard::Get()).or(guard::Head());
+        self.resource = self.resource.route(web::route().guard(either).to(handler));
+        self
+    }
+
     method!(put, PUT);
     method!(post, POST);
 

@@ -454,7 +454,7 @@ on_both_engines! {
         assert_eq!(body["gaps"], json!([{"start": "2026-06-05T04:00:00Z", "end": "2026-06-09T08:00:00Z", "intervals": 100}]));
 
         let reply = app.send("DELETE", "/v1/customers/c-1", &[], &[]).expect(405);
-        assert_eq!(reply.header("allow"), Some("GET, PUT"));
+        assert_eq!(reply.header("allow"), Some("GET, HEAD, PUT"));
     }
 
     fn no_nonsense_is_a_fault_of_ours(app: &TestApp) {

@@ -14,6 +14,19 @@ fn ids(reply: &Reply, member: &str) -> Vec<String> {
 }
 
 on_both_engines! {
+    fn head_is_get_without_the_body(app: &TestApp) {
+        app.fill();
+        let id = app.compare(&question(&["flat"])).expect(201).id();
+        for path in ["/livez", "/v1/customers/c-1", "/v1/plans/flat", "/v1/schemas/plan", &format!("/v1/comparisons/{id}")] {
+            let (get, head) = (app.get(path).expect(200), app.send("HEAD", path, &[], &[]).expect(200));
+            assert!(head.body.is_empty() && !get.body.is_empty(), "{path}");
+            for name in ["etag", "content-type", "content-length"] {
+                assert_eq!(head.header(name), get.header(name), "{path} {name}");
+            }
+        }
+        app.send("HEAD", "/v1/customers/nobody", &[], &[]).expect(404);
+    }
+
     fn a_customer_gets_a_version_when_it_changes(app: &TestApp) {
         let document = json!({
             "time_zone": "America/Phoenix", "name": "Ada", "billing_cycle": "north", "current_plan_id": "flat",
