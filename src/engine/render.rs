@@ -145,7 +145,10 @@ fn line_item(documents: &[Edition<'_>], billed: BilledLine, line: &Line) -> Resu
         unit: charge.unit.clone(),
         rate: line.rate.as_ref().map(|rate| rate.text(0).ok_or(EngineError::TooLarge)).transpose()?,
         price_series: match document.plan.series_of(charge, period, step) {
-            Some(series) => Some(LineSeries { id: series.to_owned(), mean_rate: mean(line.money, &line.quantity)? }),
+            Some(series) => {
+                let mean_rate = mean(line.money, &line.quantity)?;
+                Some(Box::new(LineSeries { id: series.to_owned(), mean_rate }))
+            }
             None => None,
         },
         amount: line.money.text(0),

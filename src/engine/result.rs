@@ -148,7 +148,7 @@ pub struct LineItem {
     pub rate: Option<String>,
     /// Where each reading has the price of a series: which one, in place of a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub price_series: Option<LineSeries>,
+    pub price_series: Option<Box<LineSeries>>,
     /// Money; a credit is negative.
     pub amount: String,
 }

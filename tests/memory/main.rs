@@ -9,7 +9,7 @@ use samebill::engine::{Aggregated, compare};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-const MEGABYTE: usize = 1 << 20;
+const MEGABYTE: usize = 1_000_000;
 
 /// The most that was allocated at once beyond what was there before.
 fn peak(work: impl FnOnce()) -> usize {

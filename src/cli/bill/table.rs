@@ -126,7 +126,7 @@ fn lines_sheet(plan: &PlanBill) -> Sheet {
 
 /// The rate, or the mean of a price series.
 fn rate(line: &LineItem) -> String {
-    match (&line.rate, &line.price_series) {
+    match (&line.rate, line.price_series.as_deref()) {
         (Some(rate), _) => rounded(rate, 8),
         (None, Some(LineSeries { id, mean_rate: Some(mean) })) => format!("{id}, mean {mean}"),
         (None, Some(LineSeries { id, mean_rate: None })) => id.clone(),

@@ -111,7 +111,7 @@ fn line_difference(
         quantity: line.quantity.clone(),
         unit: line.unit.clone(),
         rate: line.rate.clone(),
-        price_series: line.price_series.clone(),
+        price_series: line.price_series.as_deref().cloned(),
         amount: line.amount.clone(),
         plan_version: line.plan_version,
         included_plan_id: line.included_plan_id.clone(),
