@@ -11,7 +11,7 @@ use samebill::engine::{
 use samebill::tariff::Tariff;
 use samebill::usage::{Channel, OnConflict, Quality, ReadOptions, Reading, Series, merge};
 
-use crate::support::{period, question};
+use crate::support::{cases, period, question};
 
 const ZONE: chrono_tz::Tz = chrono_tz::Tz::America__Chicago;
 
@@ -109,7 +109,7 @@ fn energy_amounts(result: &ComparisonResult) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(24), ..ProptestConfig::default() })]
 
     #[test]
     fn the_lines_add_up_to_the_total(kwh in prop::collection::vec(0i64..9_000_000, 1..60), rounding in 0usize..7) {
@@ -191,7 +191,10 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_channels_does_not_matter(kwh in prop::collection::vec((0u32..9000, 0u32..9000, 0u32..9000), 49 * 24)) {
+    fn the_order_of_channels_does_not_matter(
+        kwh in prop::collection::vec((0u32..9000, 0u32..9000, 0u32..9000), 49 * 24),
+        order in prop::sample::select(vec![[2, 1, 0], [1, 0, 2], [0, 2, 1], [1, 2, 0], [2, 0, 1]]),
+    ) {
         let names = ["import", "export", "controlled_load"];
         let file = |order: [usize; 3]| {
             // One channel after the other, as in the file of a retailer.
@@ -211,10 +214,7 @@ proptest! {
             asked.readings = readings.into_iter().map(|(channel, list)| (channel, Series::from_sorted(&list))).collect();
             compare(&asked).unwrap()
         };
-        let expected = file([0, 1, 2]);
-        for order in [[2, 1, 0], [1, 0, 2], [0, 2, 1]] {
-            prop_assert_eq!(&file(order), &expected);
-        }
+        prop_assert_eq!(file(order), file([0, 1, 2]));
     }
 
     #[test]

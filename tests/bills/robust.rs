@@ -11,7 +11,7 @@ use samebill::tariff::{ForeignOptions, PlanFormat, Tariff};
 use samebill::usage::{Channel, Quality, Reading, Series};
 use serde_json::{Value, json};
 
-use crate::support::{period, question};
+use crate::support::{cases, period, question};
 
 const ZONE: chrono_tz::Tz = chrono_tz::Tz::America__Chicago;
 
@@ -133,7 +133,7 @@ fn value_at(value: &mut Value, n: usize) -> Option<&mut Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(400), ..ProptestConfig::default() })]
 
     #[test]
     fn a_document_with_strange_values_is_billed_or_refused(

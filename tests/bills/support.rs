@@ -67,3 +67,9 @@ pub(crate) fn question(
         options,
     }
 }
+
+/// Cases of a property whose case takes long: `usual`, or as many times more as `PROPTEST_CASES` is above proptest's 256.
+pub(crate) fn cases(usual: u32) -> u32 {
+    let asked: Option<u32> = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
+    asked.map_or(usual, |asked| (usual * asked / 256).max(1))
+}
