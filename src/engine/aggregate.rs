@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::calendar::Piece;
+use super::clock::SECONDS_OF_DAY;
 use super::frame::Frame;
 use crate::tariff::schedule::{Schedule, boundaries};
 use crate::usage::{Run, Series};
 
 const SECONDS_OF_HOUR: i64 = 3600;
-const SECONDS_OF_DAY: i64 = 86_400;
 
 /// Sums and maxima of one channel.
 #[derive(Debug)]

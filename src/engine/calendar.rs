@@ -3,11 +3,9 @@
 use chrono::{DateTime, Days, Months, NaiveDate, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 
-use super::clock::{UtcOffset, day_of, offsets_between};
+use super::clock::{SECONDS_OF_DAY, UtcOffset, day_of, first_instant, offsets_between};
 use crate::tariff::schedule::Day;
 use crate::words::BillingPeriod;
-
-const SECONDS_OF_DAY: i64 = 86_400;
 
 /// Cuts a period into billing months: at the bounds of `cycle` (registered periods) if they cover all of it, else
 /// counted from its first day. The rule is [`BillingPeriod::billing_months`].
@@ -70,19 +68,6 @@ pub(super) fn day_start(time_zone: Tz, day: NaiveDate) -> i64 {
 
 fn local(time_zone: Tz, instant: i64) -> DateTime<Tz> {
     DateTime::from_timestamp(instant, 0).expect("a day of the calendar is an instant").with_timezone(&time_zone)
-}
-
-/// The first instant in `(low, high]` at which a condition holds that, once true, stays true.
-fn first_instant(mut low: i64, mut high: i64, holds: impl Fn(i64) -> bool) -> i64 {
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if holds(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high
 }
 
 /// Local days in a row with their instants, and the pieces of each on which the clock runs evenly.

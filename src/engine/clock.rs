@@ -7,7 +7,7 @@ use chrono::{DateTime, Datelike, NaiveDate, Offset as _, TimeZone};
 use chrono_tz::Tz;
 
 const SECONDS_OF_QUARTER_DAY: i64 = 21_600;
-const SECONDS_OF_DAY: i64 = 86_400;
+pub(super) const SECONDS_OF_DAY: i64 = 86_400;
 
 /// Most zones and years that are remembered: all zones for some twenty years, a few megabytes.
 const MAX_KNOWN: usize = 10_000;
@@ -85,7 +85,7 @@ fn offset_at(time_zone: Tz, instant: i64) -> i64 {
 }
 
 /// The first instant in `(low, high]` at which a condition holds that, once true, stays true.
-fn first_instant(mut low: i64, mut high: i64, holds: impl Fn(i64) -> bool) -> i64 {
+pub(super) fn first_instant(mut low: i64, mut high: i64, holds: impl Fn(i64) -> bool) -> i64 {
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if holds(middle) {

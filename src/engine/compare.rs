@@ -64,26 +64,12 @@ pub struct Aggregated<'a> {
 
 /// The bills of a question's plans, the amounts exact numbers still.
 #[derive(Debug)]
-pub struct Priced<'q> {
-    aggregated: &'q Aggregated<'q>,
-    bills: Vec<Bills>,
-}
+pub struct Priced(Vec<Bills>);
 
-impl Priced<'_> {
+impl Priced {
     /// Lines of all bills.
     pub fn n_lines(&self) -> usize {
-        self.bills.iter().map(|bills| bills.billed.len()).sum()
-    }
-
-    /// Writes the answer down.
-    ///
-    /// # Errors
-    /// [`EngineError::TooLarge`].
-    pub fn write(self) -> Result<ComparisonResult, EngineError> {
-        let Aggregated { question, plans, usage, .. } = self.aggregated;
-        let write = |(plan, bills): (&Prepared<'_>, Bills)| plan.write(bills, usage);
-        let billed: Result<Vec<_>, EngineError> = plans.par_iter().zip(self.bills).map(write).collect();
-        render::ranked(question, usage.clone(), billed?)
+        self.0.iter().map(|bills| bills.billed.len()).sum()
     }
 }
 
@@ -139,8 +125,8 @@ impl<'a> Aggregated<'a> {
     ///
     /// # Errors
     /// Those of [`Aggregated::write`].
-    pub fn price(&self) -> Result<Priced<'_>, EngineError> {
-        Ok(Priced { aggregated: self, bills: self.each_plan(|_, bills| Ok(bills))? })
+    pub fn price(&self) -> Result<Priced, EngineError> {
+        self.each_plan(|_, bills| Ok(bills)).map(Priced)
     }
 
     /// Bills every plan and makes something of its bills.

@@ -46,7 +46,6 @@ pub(super) fn usage(question: &Question, channels_read: &BTreeSet<&Channel>) -> 
     };
     let whole = by_channel.remove(&standing).unwrap_or_else(|| coverage(&Series::default(), &period));
     check(question, &standing, &whole)?;
-    let by_channel: BTreeMap<Channel, Coverage> = by_channel;
     for (channel, coverage) in &by_channel {
         if coverage.intervals > 0 && channels_read.contains(channel) {
             check(question, channel, coverage)?;
