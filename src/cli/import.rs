@@ -4,7 +4,6 @@ mod shared;
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
@@ -213,8 +212,6 @@ impl ImportUsage {
     fn run(self, format: Format) -> Result<(), CliError> {
         let unreadable = |e: std::io::Error| CliError::unreadable(&self.file, &e);
         let n_bytes = std::fs::metadata(&self.file).map_err(unreadable)?.len();
-        let mut head = Vec::new();
-        File::open(&self.file).and_then(|file| file.take(4096).read_to_end(&mut head)).map_err(unreadable)?;
         let zone = self.time_zone.map(|zone| zone.to_string());
         let name = self.file.file_name().map(|name| name.to_string_lossy());
         let parameters = query(&[
@@ -224,7 +221,7 @@ impl ImportUsage {
         ]);
         let path = format!("/v1/customers/{}/usage{parameters}", escape(self.customer.as_str()));
         let progress = progress_bar(n_bytes);
-        let outcome = self.target.client()?.upload(&path, usage_media_type(&head), || {
+        let outcome = self.target.client()?.upload(&path, "application/octet-stream", || {
             progress.set_position(0);
             Ok(progress.wrap_read(File::open(&self.file)?))
         });
@@ -264,16 +261,6 @@ pub(super) fn id_of_file(path: &Path) -> Result<PlanId, CliError> {
 
 fn stem(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// How a file of readings that begins like this is sent.
-fn usage_media_type(head: &[u8]) -> &'static str {
-    let body = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    match crate::usage::detect(body).map(crate::usage::UsageReader::format) {
-        Some("csv") => "text/csv",
-        Some("json") => "application/json",
-        _ => "application/octet-stream",
-    }
 }
 
 /// Drawn on stderr, and only where that is a terminal.

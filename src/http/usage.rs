@@ -60,7 +60,7 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
     customers::read(&api, id.clone()).await?;
 
     let spooled = spool(&api, &request, payload).await?;
-    let options = ReadOptions { time_zone };
+    let options = ReadOptions { time_zone, ..ReadOptions::default() };
     let _permit = api.service.import_permit().await?;
     let (parsed, sha256) =
         api.service.blocking(move || usage::read(spooled.file, &options).map(|read| (read, spooled.sha256))).await??;

@@ -1,76 +1,117 @@
 //! Which reader understands a file, by its content and never by its name.
 
-use std::io::{self, Read};
-
 use chrono_tz::Tz;
 
-use super::{CsvReader, JsonReader, ParsedUsage, UsageCode, UsageError};
+use super::choose::{ChannelChoice, choose};
+use super::file::UsageFile;
+use super::readers::READERS;
+use super::source::{ReadSeek, Source};
+use super::stamp::DateOrder;
+use super::unit::Unit;
+use super::{ParsedUsage, UsageCode, UsageError};
 
-/// Bytes at the beginning of a file that a reader may look at.
-const HEAD_BYTES: usize = 4096;
+/// Which end of an interval a file's times are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StampSide {
+    /// Its start.
+    Start,
+    /// Its end.
+    End,
+}
 
-/// What the caller knows and a file may not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What the caller knows and a file may not say. What is said here overrides what is found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// What local times without an offset are in.
     pub time_zone: Option<Tz>,
+    /// Name of the reader to use, instead of finding it by content.
+    pub format: Option<String>,
+    /// Unit of the values, where the file names none or a wrong one.
+    pub unit: Option<Unit>,
+    /// Whether times are starts or ends of intervals.
+    pub stamp: Option<StampSide>,
+    /// What 03/04/2026 is.
+    pub date_order: Option<DateOrder>,
+    /// Which series of the file feed which channel.
+    pub channels: Vec<ChannelChoice>,
 }
 
-/// A reader of one format. The next format is one file that implements this, and a line in [`READERS`].
+/// A reader of one format. The next format is one file in `readers/` that implements this, and a line in its list.
 pub trait UsageReader: Sync {
-    /// Its name: `csv`, `json`.
+    /// Its name: `csv`, `green_button`, `nem12`.
     fn format(&self) -> &'static str;
 
-    /// Whether these are the first bytes (at most 4 KiB, without a byte-order mark and leading blanks) of such a file.
-    fn recognises(&self, head: &[u8]) -> bool;
+    /// Whether a file that begins like this ([`Source::head`]) is of the format.
+    fn recognises(&self, source: &Source<'_>) -> bool;
 
     /// Reads it to its end.
     ///
     /// # Errors
     /// The first thing that cannot be read exactly, with its place.
-    fn read(&self, input: &mut dyn Read, options: &ReadOptions) -> Result<ParsedUsage, UsageError>;
+    fn read(&self, source: &mut Source<'_>, options: &ReadOptions) -> Result<UsageFile, UsageError>;
 }
 
-/// In the order in which they are asked.
-const READERS: [&dyn UsageReader; 2] = [&JsonReader, &CsvReader];
-
-/// The reader of a file that begins like this, if there is one.
-pub fn detect(head: &[u8]) -> Option<&'static dyn UsageReader> {
-    READERS.into_iter().find(|reader| reader.recognises(head))
+/// The reader of a file, if there is one.
+pub fn detect(source: &Source<'_>) -> Option<&'static dyn UsageReader> {
+    READERS.into_iter().find(|reader| reader.recognises(source))
 }
 
-/// Reads a file of any format known.
+/// Names of all formats, in the order in which their readers are asked.
+pub fn formats() -> impl Iterator<Item = &'static str> {
+    READERS.into_iter().map(UsageReader::format)
+}
+
+/// Reads all series of a file of any format known.
+///
+/// # Errors
+/// [`UsageCode::UnknownFormat`], and what its reader refuses.
+pub fn open<'a>(input: impl ReadSeek + 'a, options: &ReadOptions) -> Result<UsageFile, UsageError> {
+    let mut source = Source::new(input)?;
+    let reader = match &options.format {
+        None => detect(&source).ok_or_else(|| unknown_format(&source))?,
+        Some(name) => READERS.into_iter().find(|reader| reader.format() == name).ok_or_else(|| {
+            let known: Vec<_> = formats().collect();
+            let message = format!("{name:?} is no format; known are {}", known.join(", "));
+            UsageError::new(UsageCode::UnknownFormat, message)
+        })?,
+    };
+    let mut file = reader.read(&mut source, options)?;
+    let found_on_the_way = source.take_warnings();
+    file.warnings.splice(0..0, found_on_the_way);
+    Ok(file)
+}
+
+/// Reads a file of any format known into the channels of one customer.
 ///
 /// ```
+/// use std::io::Cursor;
 /// use samebill::usage::{ReadOptions, read};
 ///
 /// let csv = "start,kwh\n2026-06-01T00:00:00Z,0.25\n2026-06-01T00:30:00Z,0.5\n";
-/// let usage = read(csv.as_bytes(), &ReadOptions::default()).unwrap();
+/// let usage = read(Cursor::new(csv), &ReadOptions::default()).unwrap();
 /// assert_eq!(usage.n_readings(), 2);
 ///
 /// let local = "start,kwh\n2026-06-01 00:00,0.25\n";
-/// let refused = read(local.as_bytes(), &ReadOptions::default()).unwrap_err();
+/// let refused = read(Cursor::new(local), &ReadOptions::default()).unwrap_err();
 /// assert_eq!((refused.code.as_str(), refused.line), ("time_zone_needed", Some(2)));
 /// ```
 ///
 /// # Errors
-/// [`UsageCode::UnknownFormat`], and what its reader refuses.
-pub fn read(mut input: impl Read, options: &ReadOptions) -> Result<ParsedUsage, UsageError> {
-    let mut head = Vec::with_capacity(HEAD_BYTES);
-    input
-        .by_ref()
-        .take(HEAD_BYTES as u64)
-        .read_to_end(&mut head)
-        .map_err(|e| UsageError::new(UsageCode::Unreadable, format!("the file could not be read: {e}")))?;
-    let unknown = |what: &str| Err(UsageError::new(UsageCode::UnknownFormat, what));
-    match head.as_slice() {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return unknown("the file is UTF-16; save it as UTF-8"),
-        [b'P', b'K', 3, 4, ..] => return unknown("the file is a zip archive or a spreadsheet; give the CSV in it"),
-        _ => {}
+/// As [`open`]; whatever contradicts itself in a series that is used; [`UsageCode::ChannelNeeded`] where more than one
+/// series could feed a channel.
+pub fn read<'a>(input: impl ReadSeek + 'a, options: &ReadOptions) -> Result<ParsedUsage, UsageError> {
+    choose(open(input, options)?, &options.channels)
+}
+
+fn unknown_format(source: &Source<'_>) -> UsageError {
+    if source.head().trim_ascii().is_empty() {
+        return UsageError::new(UsageCode::NoReadings, "the file is empty");
     }
-    let body = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
-    let Some(reader) = detect(body.trim_ascii_start()) else {
-        return unknown("neither CSV with a header (start,kwh) nor JSON readings");
+    let what = match source.head() {
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => "the file is an old spreadsheet; save the sheet with the readings as CSV",
+        [b'%', b'P', b'D', b'F', ..] => "the file is a PDF; readings cannot be taken from it",
+        [0x1f, 0x8b, ..] => "the file is compressed with gzip; unpack it first",
+        _ => "no reader knows a file that begins like this; known as CSV is start,kwh",
     };
-    reader.read(&mut io::Cursor::new(body).chain(input), options)
+    UsageError::new(UsageCode::UnknownFormat, what)
 }

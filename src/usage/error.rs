@@ -44,6 +44,24 @@ pub enum UsageCode {
     Overlap,
     /// The bytes could not be read.
     Unreadable,
+    /// A zip archive that is damaged, far larger than it says, or holds several files.
+    BadArchive,
+    /// More series or rows than a file of readings has.
+    TooLarge,
+    /// More than one series could feed a channel, or a choice names none.
+    ChannelNeeded,
+    /// Dates that are right in two orders of day and month, all through the file.
+    DateOrderNeeded,
+    /// Values whose unit neither the file nor the caller says.
+    UnitNeeded,
+    /// A unit that is no energy.
+    BadUnit,
+    /// Bills or register reads at odd dates: no energy of intervals.
+    NotIntervals,
+    /// Gas, water or heat.
+    NotElectricity,
+    /// XML that is not well formed, or with a document type or entities of its own.
+    BadXml,
 }
 
 impl UsageCode {
@@ -68,6 +86,15 @@ impl UsageCode {
             Self::Conflict => "conflict",
             Self::Overlap => "overlap",
             Self::Unreadable => "unreadable",
+            Self::BadArchive => "bad_archive",
+            Self::TooLarge => "too_large",
+            Self::ChannelNeeded => "channel_needed",
+            Self::DateOrderNeeded => "date_order_needed",
+            Self::UnitNeeded => "unit_needed",
+            Self::BadUnit => "bad_unit",
+            Self::NotIntervals => "not_intervals",
+            Self::NotElectricity => "not_electricity",
+            Self::BadXml => "bad_xml",
         }
     }
 }

@@ -1,30 +1,43 @@
 //! Readings: the model, the readers of files, the merge of corrections, the stored block.
 //!
-//! Start with [`Series`] (what a channel is), then `csv.rs` (a file to readings), `collect.rs` (what a conflict, a gap
-//! and an interval are, for every format), `merge.rs` (readings into what is stored), `block.rs` (a month of readings
-//! as bytes). No tariff and no money here.
+//! Start with [`Series`] (what a channel is). A file goes this way: `source.rs` (bytes to text), `detect.rs` (which
+//! reader), `readers/` (one file a format, `table.rs`, `stamp.rs`, `number.rs` and `unit.rs` are their tools),
+//! `collect.rs` and `settle.rs` (what a conflict, a gap and an interval are, for every format), `file.rs` (the series
+//! of a file), `choose.rs` (which of them feed which channel), `inspect.rs` (what is told of it). Then `merge.rs` (readings into what is stored) and
+//! `block.rs` (a month of readings as bytes). No tariff and no money here.
 
 pub mod block;
+mod choose;
 mod collect;
-mod csv;
 mod detect;
-mod energy;
 mod error;
+mod file;
+mod inspect;
 mod interval;
-mod json;
 mod merge;
+mod number;
+mod readers;
+mod settle;
+mod source;
+mod spill;
 mod stamp;
+mod table;
+mod unit;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-pub use self::csv::CsvReader;
-pub use detect::{ReadOptions, UsageReader, detect, read};
-pub use energy::milliwatt_hours;
+pub use choose::{ChannelChoice, ChoiceError, channels_of_meter, choose};
+pub use detect::{ReadOptions, StampSide, UsageReader, detect, formats, open, read};
 pub use error::{UsageCode, UsageError};
-pub use json::JsonReader;
+pub use file::{Direction, FileSeries, Quantity, SeriesLabel, UsageFile, UsageWarning};
+pub use inspect::{InspectedRange, InspectedSeries, Inspection, Problem, inspect, inspect_with};
 pub use merge::{MergeError, Merged, OnConflict, merge};
+pub use number::milliwatt_hours;
+pub use source::{ReadSeek, Source};
+pub use stamp::DateOrder;
+pub use unit::{Unit, UnitError};
 
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +119,7 @@ pub enum Quality {
 pub struct Reading {
     /// Seconds since the epoch, UTC.
     pub start: i64,
-    /// Length of the interval in seconds: 300, 900, 1800 or 3600.
+    /// Length of the interval in seconds: minutes that divide an hour, or a local day of 23 to 25 hours.
     pub seconds: u32,
     /// 1 kWh = 1,000,000. Zero when missing.
     pub milliwatt_hours: i64,
@@ -210,13 +223,15 @@ impl Series {
     }
 }
 
-/// What a file holds.
+/// What a file holds for the channels of one customer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ParsedUsage {
-    /// The reader that understood it: `csv`, `json`.
+    /// The reader that understood it: `csv`, `green_button`.
     pub format: &'static str,
     /// By channel, each sorted by start and free of overlap. At least one reading.
     pub readings: BTreeMap<Channel, Vec<Reading>>,
+    /// Names of the series of the file that feed each channel.
+    pub sources: BTreeMap<Channel, Vec<String>>,
     /// Rows of the file, repeats and blank ones included.
     pub n_rows: u64,
     /// Rows that said the same as another one.
@@ -234,15 +249,4 @@ impl ParsedUsage {
     pub fn n_readings(&self) -> usize {
         self.readings.values().map(Vec::len).sum()
     }
-}
-
-/// Something that was assumed, with its place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct UsageWarning {
-    /// Stable: `repeated_hour_once`.
-    pub code: &'static str,
-    /// Line of the file.
-    pub line: Option<u64>,
-    /// For people.
-    pub detail: String,
 }

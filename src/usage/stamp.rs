@@ -1,23 +1,26 @@
 //! Times as text: instants with an offset, and local times that a time zone makes instants of.
 
-use chrono::{DateTime, MappedLocalTime, NaiveDateTime, TimeZone, Timelike};
+use chrono::{DateTime, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 
-use super::energy::clip;
+use super::number::clip;
 use super::{UsageCode, UsageError};
 
-/// Intervals begin at whole multiples of this, seconds.
-const GRID_SECONDS: i64 = 300;
+/// Intervals begin at whole minutes.
+const GRID_SECONDS: i64 = 60;
 
 /// First and last instant that a reading may have: the years 1970 to 2199.
 const EARLIEST: i64 = 0;
 const LATEST: i64 = 7_258_118_400;
 
+/// Minutes of a day on the clock.
+const MINUTES_OF_DAY: u32 = 24 * 60;
+
 /// A time as a file writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stamp {
-    /// With an offset or `Z`: seconds since the epoch, and the offset in seconds east.
-    Instant(i64, i32),
+    /// With an offset or `Z`: seconds since the epoch, and the offset in seconds east, if it was written.
+    Instant(i64, Option<i32>),
     /// Without: what a clock on the wall showed.
     Local(NaiveDateTime),
 }
@@ -31,60 +34,323 @@ pub(super) enum Resolved {
     Twice(i64, i64),
 }
 
+/// In which order a file writes day, month and year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DateOrder {
+    /// 2026-04-03, 2026/04/03, 20260403, 2026年4月3日.
+    YearMonthDay,
+    /// 03/04/2026 is the third of April.
+    DayMonthYear,
+    /// 03/04/2026 is the fourth of March.
+    MonthDayYear,
+}
+
 impl Stamp {
-    /// Reads `2026-06-14T00:30:00+01:00`, `…Z`, `2026-06-14T00:30:00`, `2026-06-14 00:30`.
+    /// Reads `2026-06-14T00:30:00+01:00`, `…Z`, `2026-06-14T00:30:00`, `2026-06-14 00:30`, `2026-06-14 24:00`.
     ///
     /// # Errors
-    /// [`UsageCode::BadTime`] for anything else, for dates the calendar does not have, and for times that no
-    /// interval of 5 minutes starts at.
+    /// [`UsageCode::BadTime`] for anything else, for dates the calendar does not have, and for times that are no
+    /// whole minute.
     pub(super) fn parse(text: &str) -> Result<Self, UsageError> {
-        let bad = |why: &str| UsageError::new(UsageCode::BadTime, format!("{:?} is no start time: {why}", clip(text)));
+        let bad = |why: &str| UsageError::new(UsageCode::BadTime, format!("{:?} is no time: {why}", clip(text)));
         let shape = || bad("write 2026-06-14T00:30:00+01:00, or 2026-06-14 00:30 with a time zone given");
-        let bytes = text.as_bytes();
-        if !text.is_ascii() || bytes.len() < 16 || bytes[4] != b'-' || bytes[7] != b'-' || bytes[13] != b':' {
-            return Err(shape());
-        }
-        let has_offset = bytes[16..].iter().any(|b| matches!(b, b'Z' | b'z' | b'+' | b'-'));
-        let (stamp, nanoseconds) = if has_offset {
-            let instant = DateTime::parse_from_rfc3339(text)
-                .or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M%:z"))
-                .or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%d %H:%M%:z"))
-                .map_err(|_| shape())?;
-            (Self::Instant(instant.timestamp(), instant.offset().local_minus_utc()), instant.nanosecond())
-        } else {
-            let local = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
-                .iter()
-                .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
-                .ok_or_else(shape)?;
-            (Self::Local(local), local.nanosecond())
+        let (local, offset) = iso(text.as_bytes()).ok_or_else(shape)?;
+        let (seconds_of_minute, local) = local;
+        let stamp = match offset {
+            Some(offset) => Self::Instant(local.and_utc().timestamp() - i64::from(offset), Some(offset)),
+            None => Self::Local(local),
         };
         let seconds = match stamp {
             Self::Instant(instant, _) => instant,
             Self::Local(local) => local.and_utc().timestamp(),
         };
-        if nanoseconds != 0 || seconds % GRID_SECONDS != 0 {
-            return Err(bad("intervals start at whole multiples of 5 minutes"));
+        if seconds_of_minute != Some(0) || seconds % GRID_SECONDS != 0 {
+            return Err(bad("intervals start at whole minutes"));
         }
         if !(EARLIEST..LATEST).contains(&seconds) {
-            return Err(bad("readings are of the years 1970 to 2199"));
+            return Err(out_of_range(text));
         }
         Ok(stamp)
     }
+
+    /// A local time from a date and the minutes that the clock showed, 0 to 1440 (24:00).
+    ///
+    /// # Errors
+    /// [`UsageCode::BadTime`] outside the years 1970 to 2199.
+    pub(super) fn local(day: NaiveDate, minutes: u32) -> Result<Self, UsageError> {
+        let local = day.and_time(NaiveTime::MIN).checked_add_signed(TimeDelta::minutes(minutes.into()));
+        local
+            .filter(|local| (EARLIEST..LATEST).contains(&local.and_utc().timestamp()))
+            .map(Self::Local)
+            .ok_or_else(|| out_of_range(&day.to_string()))
+    }
+
+    /// An instant in seconds since the epoch, as a number of a file gives it.
+    ///
+    /// # Errors
+    /// [`UsageCode::BadTime`] outside the years 1970 to 2199, and for what is no whole minute.
+    pub(super) fn epoch(seconds: i64) -> Result<Self, UsageError> {
+        if !(EARLIEST..LATEST).contains(&seconds) {
+            return Err(out_of_range(&seconds.to_string()));
+        }
+        if seconds % GRID_SECONDS != 0 {
+            let message = format!("{seconds} is no time: intervals start at whole minutes");
+            return Err(UsageError::new(UsageCode::BadTime, message));
+        }
+        Ok(Self::Instant(seconds, None))
+    }
 }
 
-/// The instants at which clocks of `zone` showed `local`, seconds since the epoch.
+fn out_of_range(text: &str) -> UsageError {
+    let message = format!("{:?} is no time: readings are of the years 1970 to 2199", clip(text));
+    UsageError::new(UsageCode::BadTime, message)
+}
+
+/// The parts of an ISO 8601 time: the seconds that are beyond a minute (`None`: not whole ones) with the local time
+/// without them, and the offset in seconds east.
+type IsoParts = ((Option<u32>, NaiveDateTime), Option<i32>);
+
+fn iso(bytes: &[u8]) -> Option<IsoParts> {
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T' | b't' | b' ', h1, h2, b':', n1, n2, rest @ ..] = bytes
+    else {
+        return None;
+    };
+    let year = i32::try_from(two(*y1, *y2)? * 100 + two(*y3, *y4)?).ok()?;
+    let day = NaiveDate::from_ymd_opt(year, two(*m1, *m2)?, two(*d1, *d2)?)?;
+    let (hour, minute) = (two(*h1, *h2)?, two(*n1, *n2)?);
+    let (second, rest) = match rest {
+        [b':', s1, s2, rest @ ..] => (two(*s1, *s2).filter(|second| *second < 60)?, rest),
+        rest => (0, rest),
+    };
+    let n_fraction = match rest {
+        [b'.' | b',', digits @ ..] => 1 + digits.iter().take_while(|b| b.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let (fraction, rest) = rest.split_at(n_fraction);
+    if n_fraction == 1 {
+        return None;
+    }
+    let is_whole = fraction.iter().skip(1).all(|b| *b == b'0');
+    let offset = match rest {
+        [] => None,
+        [b'Z' | b'z'] => Some(0),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] | [sign @ (b'+' | b'-'), h1, h2, m1, m2] => {
+            let (hours, minutes) = (two(*h1, *h2)?, two(*m1, *m2)?);
+            let seconds = i32::try_from((hours * 60 + minutes) * 60).ok().filter(|_| hours < 24 && minutes < 60)?;
+            Some(if *sign == b'-' { -seconds } else { seconds })
+        }
+        _ => return None,
+    };
+    let local = match (hour, minute) {
+        // 24:00 is the end of a local day; RFC 3339 has no such instant.
+        (24, 0) if second == 0 && offset.is_none() => day.succ_opt()?.and_time(NaiveTime::MIN),
+        _ => day.and_hms_opt(hour, minute, 0)?,
+    };
+    Some(((is_whole.then_some(second), local), offset))
+}
+
+/// Two digits as a number.
+fn two(a: u8, b: u8) -> Option<u32> {
+    (a.is_ascii_digit() && b.is_ascii_digit()).then(|| u32::from(a - b'0') * 10 + u32::from(b - b'0'))
+}
+
+/// A date in a stated order: parts of digits with anything but letters between them, or eight digits.
 ///
 /// # Errors
-/// [`UsageCode::LocalTimeDoesNotExist`] where the clock was set forward over it.
-pub(super) fn resolve(local: NaiveDateTime, zone: Tz) -> Result<Resolved, UsageError> {
-    match zone.from_local_datetime(&local) {
-        MappedLocalTime::Single(instant) => Ok(Resolved::Once(instant.timestamp())),
-        MappedLocalTime::Ambiguous(first, second) => Ok(Resolved::Twice(first.timestamp(), second.timestamp())),
-        MappedLocalTime::None => Err(UsageError::new(
-            UsageCode::LocalTimeDoesNotExist,
-            format!("{local} does not exist in {zone}: the clock was set forward over it; check the time zone"),
-        )),
+/// [`UsageCode::BadTime`] for anything else, for years of two digits and for dates the calendar does not have.
+pub(super) fn parse_date(text: &str, order: DateOrder) -> Result<NaiveDate, UsageError> {
+    let bad = || {
+        let shape = match order {
+            DateOrder::YearMonthDay => "2026-04-03 or 2026/4/3",
+            DateOrder::DayMonthYear => "03/04/2026, day first",
+            DateOrder::MonthDayYear => "04/03/2026, month first",
+        };
+        UsageError::new(UsageCode::BadTime, format!("{:?} is no date like {shape}", clip(text)))
+    };
+    date_parts(text)
+        .and_then(|parts| {
+            let [a, b, c] = parts;
+            match order {
+                DateOrder::YearMonthDay => day_of(a, b, c),
+                DateOrder::DayMonthYear => day_of(c, b, a),
+                DateOrder::MonthDayYear => day_of(c, a, b),
+            }
+        })
+        .ok_or_else(bad)
+}
+
+fn day_of(year: u32, month: u32, day: u32) -> Option<NaiveDate> {
+    NaiveDate::from_ymd_opt(i32::try_from(year).ok().filter(|year| *year >= 1000)?, month, day)
+}
+
+/// The three numbers of a date as they stand. Full-width digits are digits.
+pub(super) fn date_parts(text: &str) -> Option<[u32; 3]> {
+    let text = text.trim();
+    if text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) {
+        return Some([text[..4].parse().ok()?, text[4..6].parse().ok()?, text[6..].parse().ok()?]);
     }
+    let mut parts = [0_u32; 3];
+    let mut n_parts = 0;
+    let mut n_digits = 0;
+    for c in text.chars() {
+        if let Some(digit) = digit(c) {
+            if n_digits == 0 {
+                n_parts += 1;
+            }
+            n_digits += 1;
+            if n_parts > 3 || n_digits > 4 {
+                return None;
+            }
+            parts[n_parts - 1] = parts[n_parts - 1] * 10 + digit;
+        } else if matches!(c, '-' | '/' | '.' | '／' | '年' | '月') && n_digits > 0 {
+            n_digits = 0;
+        } else if c == '日' && n_parts == 3 {
+            // The mark after the day.
+        } else {
+            return None;
+        }
+    }
+    (n_parts == 3).then_some(parts)
+}
+
+fn digit(c: char) -> Option<u32> {
+    match c {
+        '0'..='9' => Some(u32::from(c) - u32::from('0')),
+        '０'..='９' => Some(u32::from(c) - u32::from('０')),
+        _ => None,
+    }
+}
+
+/// Minutes that a clock showed, 0 to 1440: `0:30`, `00:30`, `00:30:00`, `12:30 AM`, `24:00`, `００：３０`.
+///
+/// # Errors
+/// [`UsageCode::BadTime`] for anything else and for seconds that are not zero.
+pub(super) fn parse_clock(text: &str) -> Result<u32, UsageError> {
+    clock_minutes(text.trim()).ok_or_else(|| {
+        let message = format!("{:?} is no time of day like 00:30, in whole minutes", clip(text));
+        UsageError::new(UsageCode::BadTime, message)
+    })
+}
+
+fn clock_minutes(text: &str) -> Option<u32> {
+    let upper = text.to_ascii_uppercase();
+    let (text, afternoon) = if let Some(rest) = upper.strip_suffix("AM") {
+        (rest.trim_end(), Some(false))
+    } else if let Some(rest) = upper.strip_suffix("PM") {
+        (rest.trim_end(), Some(true))
+    } else {
+        (upper.as_str(), None)
+    };
+    let mut parts = text.split([':', '：']).map(|part| {
+        let n = part.chars().count();
+        if n == 0 || n > 2 { None } else { part.chars().try_fold(0, |value, c| Some(value * 10 + digit(c)?)) }
+    });
+    let (hour, minute) = (parts.next()??, parts.next()??);
+    let second = parts.next().map_or(Some(0), |second| second)?;
+    if parts.next().is_some() || minute > 59 || second != 0 {
+        return None;
+    }
+    let hour = match afternoon {
+        None => hour,
+        Some(_) if hour == 0 || hour > 12 => return None,
+        Some(afternoon) => hour % 12 + if afternoon { 12 } else { 0 },
+    };
+    let minutes = hour * 60 + minute;
+    (minutes <= MINUTES_OF_DAY).then_some(minutes)
+}
+
+/// The clocks of a time zone. Remembers the offset of the day it was last asked about, because rows come by days.
+#[derive(Debug)]
+pub(super) struct Clock {
+    zone: Tz,
+    /// A day on which no clock was set, and its offset in seconds east.
+    plain_day: Option<(NaiveDate, i64)>,
+}
+
+impl Clock {
+    /// The clocks of `zone`.
+    pub(super) fn new(zone: Tz) -> Self {
+        Self { zone, plain_day: None }
+    }
+
+    /// The instants at which the clocks showed `local`, seconds since the epoch.
+    ///
+    /// # Errors
+    /// [`UsageCode::LocalTimeDoesNotExist`] where the clock was set forward over it.
+    pub(super) fn resolve(&mut self, local: NaiveDateTime) -> Result<Resolved, UsageError> {
+        let day = local.date();
+        if let Some((plain, offset)) = self.plain_day
+            && plain == day
+        {
+            return Ok(Resolved::Once(local.and_utc().timestamp() - offset));
+        }
+        if let Some(offset) = self.offset_of_day(day) {
+            self.plain_day = Some((day, offset));
+        }
+        match self.zone.from_local_datetime(&local) {
+            MappedLocalTime::Single(instant) => Ok(Resolved::Once(instant.timestamp())),
+            MappedLocalTime::Ambiguous(first, second) => Ok(Resolved::Twice(first.timestamp(), second.timestamp())),
+            MappedLocalTime::None => Err(UsageError::new(
+                UsageCode::LocalTimeDoesNotExist,
+                format!(
+                    "{local} does not exist in {}: the clock was set forward over it; check the time zone",
+                    self.zone
+                ),
+            )),
+        }
+    }
+
+    /// The instant at which an interval ends that a file says ends at `local`. Where the clock is set forward, some
+    /// files write the time at which it stood when it was set; that is the instant of the change.
+    ///
+    /// # Errors
+    /// As [`Clock::resolve`], for the other times that were skipped.
+    pub(super) fn resolve_end(&mut self, local: NaiveDateTime) -> Result<Resolved, UsageError> {
+        self.resolve(local).or_else(|refused| {
+            let before = local.checked_sub_signed(TimeDelta::minutes(1)).map(|before| self.resolve(before));
+            match before {
+                Some(Ok(Resolved::Once(instant))) => Ok(Resolved::Once(instant + 60)),
+                _ => Err(refused),
+            }
+        })
+    }
+
+    /// The instant at which a local day begins: its midnight, or the first instant after the one that was skipped.
+    ///
+    /// # Errors
+    /// [`UsageCode::LocalTimeDoesNotExist`] for a day that the zone does not have.
+    pub(super) fn start_of_day(&mut self, day: NaiveDate) -> Result<i64, UsageError> {
+        let midnight = day.and_time(NaiveTime::MIN);
+        match self.resolve(midnight) {
+            Ok(Resolved::Once(instant) | Resolved::Twice(instant, _)) => Ok(instant),
+            Err(refused) => (1..=4)
+                .find_map(|quarter| self.resolve(midnight + TimeDelta::minutes(15 * quarter)).ok())
+                .map(|first| match first {
+                    Resolved::Once(instant) | Resolved::Twice(instant, _) => instant,
+                })
+                .ok_or(refused),
+        }
+    }
+
+    /// The offset of a day, seconds east, if no clock is set on it.
+    fn offset_of_day(&self, day: NaiveDate) -> Option<i64> {
+        let midnight = day.and_time(NaiveTime::MIN);
+        let mut offsets = (0..=4).map(|quarter| {
+            let local = midnight.checked_add_signed(TimeDelta::hours(6 * quarter))?;
+            match self.zone.offset_from_local_datetime(&local) {
+                MappedLocalTime::Single(offset) => Some(i64::from(offset.fix().local_minus_utc())),
+                MappedLocalTime::Ambiguous(..) | MappedLocalTime::None => None,
+            }
+        });
+        let first = offsets.next()??;
+        offsets.all(|offset| offset == Some(first)).then_some(first)
+    }
+}
+
+/// The text of an instant: `2026-06-14T00:30:00Z`.
+pub(super) fn instant(seconds: i64) -> String {
+    DateTime::from_timestamp(seconds, 0)
+        .map_or_else(|| seconds.to_string(), |t| t.to_rfc3339_opts(chrono::SecondsFormat::Secs, true))
 }
 
 #[cfg(test)]
@@ -129,7 +395,7 @@ mod tests {
             "2018-01-01T24:00:00Z",
             "2018-01-01T00:00:00+25:00",
             "2018-01-01T00:00:01Z",
-            "2018-01-01T00:07:00Z",
+            "2018-01-01T00:00:07Z",
             "2018-01-01T00:00:00.5Z",
             "2016-12-31T23:59:60Z",
             "0018-01-01T00:00:00Z",
@@ -144,13 +410,90 @@ mod tests {
     #[test]
     fn the_clock_changes_of_a_zone_are_known() {
         let zone = chrono_tz::America::Chicago;
+        let mut clock = Clock::new(zone);
         assert_eq!(
-            resolve(local("2017-11-05 01:00"), zone),
+            Clock::new(zone).resolve(local("2017-11-05 01:00")),
             Ok(Resolved::Twice(1_509_861_600, 1_509_865_200)),
             "06:00 and 07:00 UTC"
         );
-        assert_eq!(resolve(local("2017-11-05 02:00"), zone), Ok(Resolved::Once(1_509_868_800)));
-        let spring = resolve(local("2017-03-12 02:30"), zone).unwrap_err();
+        assert_eq!(clock.resolve(local("2017-11-05 02:00")), Ok(Resolved::Once(1_509_868_800)));
+        let spring = clock.resolve(local("2017-03-12 02:30")).unwrap_err();
         assert_eq!(spring.code, UsageCode::LocalTimeDoesNotExist);
+    }
+
+    #[test]
+    fn a_day_remembered_gives_what_the_zone_gives() {
+        let mut clock = Clock::new(chrono_tz::Australia::Lord_Howe);
+        let mut at = local("2026-03-30 00:00");
+        while at < local("2026-04-07 00:00") {
+            let fresh = Clock::new(chrono_tz::Australia::Lord_Howe).resolve(at);
+            assert_eq!(clock.resolve(at), fresh, "{at}");
+            at += TimeDelta::minutes(30);
+        }
+    }
+
+    #[test]
+    fn the_end_before_a_skipped_hour_is_the_instant_of_the_change() {
+        let mut clock = Clock::new(chrono_tz::Europe::Dublin);
+        let change = seconds("2026-03-29T01:00:00Z");
+        assert_eq!(clock.resolve_end(local("2026-03-29 01:00")), Ok(Resolved::Once(change)));
+        assert_eq!(clock.resolve_end(local("2026-03-29 02:00")), Ok(Resolved::Once(change)));
+        assert!(clock.resolve_end(local("2026-03-29 01:30")).is_err());
+    }
+
+    fn seconds(text: &str) -> i64 {
+        DateTime::parse_from_rfc3339(text).unwrap().timestamp()
+    }
+
+    #[test]
+    fn a_day_may_begin_after_midnight() {
+        let mut clock = Clock::new(chrono_tz::America::Asuncion);
+        let day = NaiveDate::from_ymd_opt(2023, 10, 1).unwrap();
+        assert_eq!(clock.start_of_day(day), Ok(seconds("2023-10-01T04:00:00Z")), "01:00 is the first hour");
+    }
+
+    #[test]
+    fn the_end_of_a_local_day_may_be_24_hours() {
+        assert_eq!(local("2018-01-01 24:00").to_string(), "2018-01-02 00:00:00");
+        assert!(Stamp::parse("2018-01-01 24:30").is_err());
+    }
+
+    #[test]
+    fn dates_are_read_in_the_order_that_was_said() {
+        let third_of_april = NaiveDate::from_ymd_opt(2026, 4, 3).unwrap();
+        for (text, order) in [
+            ("2026-04-03", DateOrder::YearMonthDay),
+            ("2026/4/3", DateOrder::YearMonthDay),
+            ("20260403", DateOrder::YearMonthDay),
+            ("２０２６年４月３日", DateOrder::YearMonthDay),
+            ("03/04/2026", DateOrder::DayMonthYear),
+            ("3.4.2026", DateOrder::DayMonthYear),
+            ("04-03-2026", DateOrder::MonthDayYear),
+        ] {
+            assert_eq!(parse_date(text, order), Ok(third_of_april), "{text}");
+        }
+        for text in
+            ["2026-13-01", "2026-02-30", "26-04-03", "2026-04", "2026-04-03-01", "x2026-04-03", "", "//", "99999-1-1"]
+        {
+            assert!(parse_date(text, DateOrder::YearMonthDay).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_day_are_read_on_both_clocks() {
+        for (text, minutes) in [
+            ("0:30", 30),
+            ("00:30:00", 30),
+            ("12:30 AM", 30),
+            ("12:00 pm", 720),
+            ("11:45PM", 1425),
+            ("24:00", 1440),
+            ("００：３０", 30),
+        ] {
+            assert_eq!(parse_clock(text), Ok(minutes), "{text}");
+        }
+        for text in ["", "24:01", "25:00", "13:00 PM", "0:00 AM", "12", "1:2:3:4", "00:60", "00:00:30", "a:b"] {
+            assert!(parse_clock(text).is_err(), "{text}");
+        }
     }
 }

@@ -209,7 +209,7 @@ proptest! {
             };
             let rows: Vec<String> = order.into_iter().flat_map(of_channel).collect();
             let text = format!(r#"{{"interval_minutes": 60, "readings": [{}]}}"#, rows.join(","));
-            let readings = samebill::usage::read(text.as_bytes(), &ReadOptions::default()).unwrap().readings;
+            let readings = samebill::usage::read(std::io::Cursor::new(text), &ReadOptions::default()).unwrap().readings;
             let mut asked = ask(&[], vec![plan("plan", CHANNELS)]);
             asked.readings = readings.into_iter().map(|(channel, list)| (channel, Series::from_sorted(&list))).collect();
             compare(&asked).unwrap()

@@ -75,7 +75,7 @@ fn one_copy_of_the_repeated_hour_is_reported() {
 #[test]
 fn a_local_time_that_is_there_three_times_is_refused() {
     let text = "start,kwh\n2017-11-05 00:00,1\n2017-11-05 01:00,1\n2017-11-05 01:00,2\n2017-11-05 01:00,3\n";
-    let outcome = read(text.as_bytes(), &ReadOptions { time_zone: Some(Chicago) });
+    let outcome = read(std::io::Cursor::new(text), &ReadOptions { time_zone: Some(Chicago), ..ReadOptions::default() });
     assert_eq!(refusal(outcome), ("local_time_ambiguous", Some(3), Some(5)));
 }
 
@@ -84,7 +84,8 @@ fn the_end_of_a_local_interval_may_be_written_either_way_at_a_clock_change() {
     let text = "start,end,kwh\n2017-03-12 01:00,2017-03-12 02:00,1\n2017-03-12 03:00,2017-03-12 04:00,1\n\
                 2017-11-05 00:00,2017-11-05 01:00,1\n2017-11-05 01:00,2017-11-05 01:00,1\n\
                 2017-11-05 01:00,2017-11-05 02:00,1\n";
-    let usage = read(text.as_bytes(), &ReadOptions { time_zone: Some(Chicago) }).unwrap();
+    let usage =
+        read(std::io::Cursor::new(text), &ReadOptions { time_zone: Some(Chicago), ..ReadOptions::default() }).unwrap();
     assert!(import(&usage).iter().all(|reading| reading.seconds == 3600));
     assert_eq!(import(&usage)[3].start, seconds("2017-11-05T06:00:00Z"));
     assert_eq!(import(&usage)[4].start, seconds("2017-11-05T07:00:00Z"));
@@ -107,12 +108,14 @@ fn local_and_utc_files_of_a_year_are_one_series() {
             _ => format!("{line}\n"),
         })
         .collect();
-    let usage = read(local.as_bytes(), &ReadOptions { time_zone: Some(zone) }).unwrap();
+    let usage =
+        read(std::io::Cursor::new(&local), &ReadOptions { time_zone: Some(zone), ..ReadOptions::default() }).unwrap();
     assert_eq!(usage.readings, expected.readings);
     assert!(usage.warnings.is_empty());
     let mut lines: Vec<&str> = local.lines().collect();
     lines[1..].reverse();
     let backwards = lines.join("\n");
-    let usage = read(backwards.as_bytes(), &ReadOptions { time_zone: Some(zone) }).unwrap();
+    let usage = read(std::io::Cursor::new(backwards), &ReadOptions { time_zone: Some(zone), ..ReadOptions::default() })
+        .unwrap();
     assert_eq!(usage.readings, expected.readings);
 }

@@ -4,6 +4,7 @@ mod clock_changes;
 mod csv_files;
 mod json_files;
 mod robust;
+mod samples;
 
 use std::path::PathBuf;
 
@@ -14,11 +15,11 @@ use samebill::usage::{Channel, ParsedUsage, Quality, ReadOptions, Reading, Usage
 fn read_fixture(name: &str, zone: Option<Tz>) -> Result<ParsedUsage, UsageError> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/usage").join(name);
     let file = std::fs::File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    read(file, &ReadOptions { time_zone: zone })
+    read(file, &ReadOptions { time_zone: zone, ..ReadOptions::default() })
 }
 
 fn read_text(text: &str) -> Result<ParsedUsage, UsageError> {
-    read(text.as_bytes(), &ReadOptions::default())
+    read(std::io::Cursor::new(text), &ReadOptions::default())
 }
 
 fn seconds(instant: &str) -> i64 {

@@ -24,7 +24,7 @@ fn cell() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn no_bytes_make_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = read(bytes.as_slice(), &ReadOptions { time_zone: Some(chrono_tz::America::Chicago) });
+        let _ = read(std::io::Cursor::new(bytes), &ReadOptions { time_zone: Some(chrono_tz::America::Chicago), ..ReadOptions::default() });
     }
 
     #[test]
@@ -33,7 +33,7 @@ proptest! {
         rows in proptest::collection::vec(proptest::collection::vec(cell(), 1..5), 0..12),
     ) {
         let text = rows.iter().fold(header.to_owned(), |text, row| format!("{text}\n{}", row.join(",")));
-        let _ = read(text.as_bytes(), &ReadOptions { time_zone: Some(chrono_tz::America::Chicago) });
+        let _ = read(std::io::Cursor::new(text), &ReadOptions { time_zone: Some(chrono_tz::America::Chicago), ..ReadOptions::default() });
     }
 
     #[test]

@@ -73,7 +73,8 @@ fn read_customer(path: &Path) -> Result<CustomerDocument, CliError> {
 
 fn read_usage(path: &Path, time_zone: Option<Tz>) -> Result<ParsedUsage, CliError> {
     let file = File::open(path).map_err(|e| CliError::unreadable(path, &e))?;
-    crate::usage::read(file, &ReadOptions { time_zone }).map_err(|e| CliError::refused(Some(path), &e.into()))
+    crate::usage::read(file, &ReadOptions { time_zone, ..ReadOptions::default() })
+        .map_err(|e| CliError::refused(Some(path), &e.into()))
 }
 
 /// The zone of a file whose times all carry the same whole-hour offset; said, because it decides local days.

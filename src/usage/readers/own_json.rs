@@ -14,43 +14,46 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::collect::Collector;
-use super::csv::{parse_cell, parse_quality};
-use super::{Channel, ParsedUsage, ReadOptions, UsageCode, UsageError, UsageReader};
+use super::super::collect::Collector;
+use super::super::{Channel, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
+use super::own_csv::{own_label, parse_cell, parse_quality};
 
 /// The reader of JSON readings.
 #[derive(Debug, Clone, Copy)]
-pub struct JsonReader;
+pub(super) struct OwnJson;
 
-impl UsageReader for JsonReader {
+impl UsageReader for OwnJson {
     fn format(&self) -> &'static str {
         "json"
     }
 
-    fn recognises(&self, head: &[u8]) -> bool {
-        head.first() == Some(&b'{')
+    fn recognises(&self, source: &Source<'_>) -> bool {
+        source.head().trim_ascii_start().first() == Some(&b'{')
     }
 
-    fn read(&self, input: &mut dyn Read, options: &ReadOptions) -> Result<ParsedUsage, UsageError> {
+    fn read(&self, source: &mut Source<'_>, options: &ReadOptions) -> Result<UsageFile, UsageError> {
         let mut document = Document {
-            collector: Collector::new(options.time_zone),
+            collector: Collector::new(options),
             channel: Channel::import(),
             interval_minutes: None,
             refused: None,
         };
-        let mut deserializer = serde_json::Deserializer::from_reader(BufReader::new(input));
+        let mut deserializer = serde_json::Deserializer::from_reader(BufReader::new(source.open()?));
         let outcome = deserializer.deserialize_map(&mut document).and_then(|()| deserializer.end());
         if let Some(refused) = document.refused {
             return Err(refused);
         }
         outcome.map_err(|e| json_error(&e))?;
-        document.collector.finish(self.format()).map_err(by_pointer)
+        let mut file = document.collector.finish(self.format())?;
+        file.place = by_pointer;
+        file.own_channels = true;
+        Ok(file)
     }
 }
 
@@ -103,10 +106,10 @@ impl Document {
         let cell = parse_cell(&kwh, quality).map_err(|e| e.in_field("kwh"))?;
         let minutes = reading.interval_minutes.or(self.interval_minutes.filter(|_| reading.end.is_none()));
         let times = self.collector.times(&reading.start, reading.end.as_deref(), minutes)?;
-        let channel_idx = self.collector.channel(reading.channel.as_ref().unwrap_or(&self.channel));
+        let label = own_label(reading.channel.as_ref().unwrap_or(&self.channel));
+        let series_idx = self.collector.series(&label)?;
         self.collector.count_row();
-        self.collector.push(channel_idx, number, times, cell);
-        Ok(())
+        self.collector.push(series_idx, number, times, cell)
     }
 }
 

@@ -10,76 +10,56 @@
 //! Columns stand in any order, names in any case. Any other column is refused by name: nothing may be ignored.
 //! Rows stream; what is kept is 24 bytes a value.
 
-use std::cell::Cell as StdCell;
-use std::io::{self, Read};
-use std::rc::Rc;
-
-use ::csv::{ByteRecord, ErrorKind, ReaderBuilder, Terminator};
-
-use super::collect::{Cell, Collector};
-use super::energy::{clip, milliwatt_hours};
-use super::{Channel, ParsedUsage, Quality, ReadOptions, UsageCode, UsageError, UsageReader};
-
-/// A row longer than this is no row of readings.
-const MAX_ROW_BYTES: u64 = 1 << 20;
-
-/// Bytes read at a time.
-const BUFFER_BYTES: usize = 1 << 16;
+use super::super::collect::{Cell, Collector};
+use super::super::file::{Direction, SeriesLabel};
+use super::super::number::{clip, milliwatt_hours};
+use super::super::table::{Table, TableRow};
+use super::super::{Channel, Quality, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
 
 /// The reader of our own CSV.
 #[derive(Debug, Clone, Copy)]
-pub struct CsvReader;
+pub(super) struct OwnCsv;
 
-impl UsageReader for CsvReader {
+impl UsageReader for OwnCsv {
     fn format(&self) -> &'static str {
         "csv"
     }
 
-    fn recognises(&self, head: &[u8]) -> bool {
-        let line = head.split(|b| *b == b'\n').next().unwrap_or_default();
-        !line.contains(&0) && !matches!(head.first(), Some(b'{' | b'[' | b'<'))
+    fn recognises(&self, source: &Source<'_>) -> bool {
+        let Some(line) = source.head_lines().find(|line| !line.trim_ascii().is_empty()) else { return false };
+        let known: [&[u8]; 6] = [b"start", b"kwh", b"import_kwh", b"export_kwh", b"end", b"quality"];
+        let is_one = |name: &[u8], known: &[&[u8]]| known.iter().any(|k| name.trim_ascii().eq_ignore_ascii_case(k));
+        let mut names = line.split(|b| *b == b',');
+        names.clone().any(|name| is_one(name, &known[..1])) || names.all(|name| is_one(name, &known))
     }
 
-    fn read(&self, input: &mut dyn Read, options: &ReadOptions) -> Result<ParsedUsage, UsageError> {
-        let row_bytes = Rc::new(StdCell::new(0));
-        let lines = Lines { input, row_bytes: Rc::clone(&row_bytes), last: b'\n' };
-        // Rows end at a line feed alone: only then does the library count lines the way an editor does. The carriage
-        // return before it is trimmed with the blanks.
-        let mut reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .terminator(Terminator::Any(b'\n'))
-            .buffer_capacity(BUFFER_BYTES)
-            .from_reader(lines);
-        let mut record = ByteRecord::new();
+    fn read(&self, source: &mut Source<'_>, options: &ReadOptions) -> Result<UsageFile, UsageError> {
+        let mut table = Table::new(source.open()?, b',');
         let mut columns: Option<(Columns, Vec<usize>)> = None;
-        let mut collector = Collector::new(options.time_zone);
-        loop {
-            row_bytes.set(0);
-            if !reader.read_byte_record(&mut record).map_err(|e| csv_error(&e))? {
-                break;
-            }
-            let n_inner = record.as_slice().split(|b| *b == b'\n').count() as u64 - 1;
-            let line = reader.position().line() - 1 - n_inner;
-            if record.len() == 1 && record[0].trim_ascii().is_empty() {
-                continue; // A blank line.
-            }
-            let Some((columns, channels)) = &columns else {
-                let header = Columns::from_header(&record).map_err(|e| e.at_line(line))?;
-                let channels = header.values.iter().map(|(_, channel)| collector.channel(channel)).collect();
-                columns = Some((header, channels));
+        let mut collector = Collector::new(options);
+        while let Some(row) = table.next_row()? {
+            let Some((columns, series)) = &columns else {
+                let header = Columns::from_header(row).map_err(|e| e.at_line(row.line))?;
+                let series = header.values.iter().map(|(_, channel)| collector.series(&own_label(channel)));
+                columns = Some((series.collect::<Result<Vec<_>, _>>().map(|series| (header, series)))?);
                 continue;
             };
-            columns.read_row(&record, line, channels, &mut collector).map_err(|e| e.at_line(line))?;
+            columns.read_row(row, series, &mut collector).map_err(|e| e.at_line(row.line))?;
         }
         let Some((columns, _)) = columns else {
             return Err(UsageError::new(UsageCode::NoReadings, "the file is empty"));
         };
-        let mut parsed = collector.finish(self.format())?;
-        // Every row has a cell in every channel, so repeats were counted once a channel.
-        parsed.exact_repeats /= columns.values.len() as u64;
-        Ok(parsed)
+        let mut file = collector.finish(self.format())?;
+        file.values_per_row = columns.values.len() as u64;
+        file.own_channels = true;
+        Ok(file)
     }
+}
+
+/// The label of a channel of ours.
+pub(super) fn own_label(channel: &Channel) -> SeriesLabel {
+    let direction = if *channel == Channel::export() { Direction::Export } else { Direction::Import };
+    SeriesLabel { channel: Some(channel.to_string()), ..SeriesLabel::energy(direction) }
 }
 
 /// Where the columns stand.
@@ -93,13 +73,11 @@ struct Columns {
 }
 
 impl Columns {
-    fn from_header(header: &ByteRecord) -> Result<Self, UsageError> {
+    fn from_header(header: TableRow<'_>) -> Result<Self, UsageError> {
         let at_header = |code, message: String| UsageError::new(code, message);
         let (mut start, mut end, mut quality, mut kwh, mut import, mut export) = (None, None, None, None, None, None);
-        for (idx, name) in header.iter().enumerate() {
-            let name = std::str::from_utf8(name.trim_ascii()).map_err(|_| {
-                at_header(UsageCode::BadEncoding, "the header is not UTF-8; save the file as UTF-8".into())
-            })?;
+        for idx in 0..header.len() {
+            let name = header.text(idx)?;
             let place = match name.to_ascii_lowercase().as_str() {
                 "start" => &mut start,
                 "end" => &mut end,
@@ -134,24 +112,16 @@ impl Columns {
     }
 
     /// One row into the collector. Errors come without their line.
-    fn read_row(
-        &self,
-        record: &ByteRecord,
-        line: u64,
-        channels: &[usize],
-        collector: &mut Collector,
-    ) -> Result<(), UsageError> {
-        if record.len() != self.n {
-            let message = format!("the row has {} cells, the header {}: was the file cut?", record.len(), self.n);
-            return Err(UsageError::new(UsageCode::BadRow, message));
-        }
-        let start = text(record, self.start, "start")?;
-        let end = self.end.map(|idx| text(record, idx, "end")).transpose()?.filter(|end| !end.is_empty());
-        let quality = self.quality.map(|idx| text(record, idx, "quality")).transpose()?.unwrap_or("");
+    fn read_row(&self, row: TableRow<'_>, series: &[usize], collector: &mut Collector) -> Result<(), UsageError> {
+        row.expect_len(self.n)?;
+        let text = |idx: usize, field: &str| row.text(idx).map_err(|e| e.in_field(field));
+        let start = text(self.start, "start")?;
+        let end = self.end.map(|idx| text(idx, "end")).transpose()?.filter(|end| !end.is_empty());
+        let quality = self.quality.map(|idx| text(idx, "quality")).transpose()?.unwrap_or("");
         let quality = parse_quality(quality)?;
         let times = collector.times(start, end, None)?;
         collector.count_row();
-        for ((idx, channel), channel_idx) in self.values.iter().zip(channels) {
+        for ((idx, channel), series_idx) in self.values.iter().zip(series) {
             let field = || {
                 if self.values.len() == 1 && channel.as_str() == "import" {
                     "kwh".into()
@@ -159,9 +129,9 @@ impl Columns {
                     format!("{channel}_kwh")
                 }
             };
-            let value = text(record, *idx, "kwh")?;
+            let value = text(*idx, "kwh")?;
             let cell = parse_cell(value, quality).map_err(|e| e.in_field(field()))?;
-            collector.push(*channel_idx, line, times, cell);
+            collector.push(*series_idx, row.line, times, cell)?;
         }
         Ok(())
     }
@@ -200,12 +170,6 @@ pub(super) fn parse_quality(word: &str) -> Result<Option<Quality>, UsageError> {
     }
 }
 
-fn text<'a>(record: &'a ByteRecord, idx: usize, field: &str) -> Result<&'a str, UsageError> {
-    std::str::from_utf8(record[idx].trim_ascii()).map_err(|_| {
-        UsageError::new(UsageCode::BadEncoding, "the cell is not UTF-8; save the file as UTF-8").in_field(field)
-    })
-}
-
 fn unknown_column(name: &str) -> UsageError {
     let hint = if name.is_empty() {
         " (a column without a name)"
@@ -222,46 +186,4 @@ fn unknown_column(name: &str) -> UsageError {
         ),
     )
     .in_field(clip(name))
-}
-
-fn csv_error(error: &::csv::Error) -> UsageError {
-    let usage_error = match error.kind() {
-        ErrorKind::Io(e) if e.kind() == io::ErrorKind::InvalidData => UsageError::new(
-            UsageCode::BadRow,
-            format!("a row has more than {MAX_ROW_BYTES} bytes: these are no readings"),
-        ),
-        ErrorKind::Io(e) => UsageError::new(UsageCode::Unreadable, format!("the file could not be read: {e}")),
-        _ => UsageError::new(UsageCode::BadRow, error.to_string()),
-    };
-    match error.position() {
-        Some(position) => usage_error.at_line(position.line()),
-        None => usage_error,
-    }
-}
-
-/// Passes bytes on until one row holds too many of them (the loop above sets the count back after each row), and
-/// ends the last line if the file does not.
-struct Lines<'a> {
-    input: &'a mut dyn Read,
-    row_bytes: Rc<StdCell<u64>>,
-    last: u8,
-}
-
-impl Read for Lines<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.input.read(buffer)?;
-        if n == 0 && self.last != b'\n' && !buffer.is_empty() {
-            self.last = b'\n';
-            buffer[0] = b'\n';
-            return Ok(1);
-        }
-        if n > 0 {
-            self.last = buffer[n - 1];
-        }
-        self.row_bytes.set(self.row_bytes.get() + n as u64);
-        if self.row_bytes.get() > MAX_ROW_BYTES {
-            return Err(io::Error::from(io::ErrorKind::InvalidData));
-        }
-        Ok(n)
-    }
 }
