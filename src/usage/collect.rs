@@ -325,6 +325,33 @@ impl Collector {
         self.spill.push(series_idx, row)
     }
 
+    /// Adds cells of intervals of one length that follow each other.
+    ///
+    /// * `first`: times of the first of them, with its length.
+    ///
+    /// # Errors
+    /// As [`Collector::push`].
+    pub(super) fn push_run(
+        &mut self,
+        series_idx: usize,
+        line: u64,
+        first: Times,
+        rank: Rank,
+        cells: impl IntoIterator<Item = Cell>,
+    ) -> Result<(), UsageError> {
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        let Rank { version, part } = rank;
+        let step = i64::from(first.minutes) * 60;
+        let rows = cells.into_iter().zip(0_i64..).map(|(cell, idx)| {
+            let (value, quality) = match cell {
+                Cell::Value(value, quality) => (value, Some(quality)),
+                Cell::Blank => (0, None),
+            };
+            Row { start: first.start + step * idx, value, version, line, minutes: first.minutes, part, quality }
+        });
+        self.spill.extend(series_idx, rows)
+    }
+
     /// Notes something that a reader of the numbers should know.
     pub(super) fn warn(&mut self, code: &'static str, line: Option<u64>, detail: impl Into<String>) {
         self.warnings.add(code, line, detail.into());

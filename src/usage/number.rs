@@ -14,6 +14,12 @@ const MAX_SCALED_REGISTER: i64 = 100 * MAX_SCALED;
 /// Longest text of a number that is looked at.
 const MAX_DIGITS: usize = 64;
 
+/// Digits that fit 64 bits whatever they are.
+const MAX_SHORT_DIGITS: usize = 15;
+
+const POWERS_OF_TEN: [i64; 10] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
 /// How a file writes its numbers, and in which unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberFormat {
@@ -38,9 +44,53 @@ impl NumberFormat {
     /// # Errors
     /// [`UsageCode::BadNumber`], without a place, when the text is no such number or beyond ten million kWh.
     pub(super) fn read(self, text: &str) -> Result<i64, UsageError> {
-        let bad =
-            |why: &str| Err(UsageError::new(UsageCode::BadNumber, format!("{:?} is no kWh value: {why}", clip(text))));
-        let bytes = text.as_bytes();
+        self.read_bytes(text.as_bytes())
+    }
+
+    /// As [`NumberFormat::read`], from bytes.
+    ///
+    /// # Errors
+    /// As [`NumberFormat::read`].
+    pub(super) fn read_bytes(self, bytes: &[u8]) -> Result<i64, UsageError> {
+        match self.read_short(bytes) {
+            Some(value) => Ok(value),
+            None => self.read_long(bytes),
+        }
+    }
+
+    /// Numbers of few digits, as nearly all are; `None`: not one of them.
+    fn read_short(self, bytes: &[u8]) -> Option<i64> {
+        let (negative, digits) = match bytes {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        };
+        if digits.len() > MAX_SHORT_DIGITS {
+            return None;
+        }
+        let (mut magnitude, mut n_digits, mut n_whole) = (0_i64, 0, None);
+        for byte in digits {
+            if byte.is_ascii_digit() {
+                magnitude = magnitude * 10 + i64::from(byte - b'0');
+                n_digits += 1;
+            } else if *byte == self.decimal_sign && n_whole.is_none() {
+                n_whole = Some(n_digits);
+            } else {
+                return None;
+            }
+        }
+        let n_fraction = n_digits - n_whole.unwrap_or(n_digits);
+        let n_more = DECIMALS + i64::from(self.power_of_ten) - n_fraction;
+        let scale = *POWERS_OF_TEN.get(usize::try_from(n_more).ok()?)?;
+        magnitude = magnitude.checked_mul(scale)?;
+        let most = if self.is_register { MAX_SCALED_REGISTER } else { MAX_SCALED };
+        (n_digits > 0 && magnitude <= most).then_some(if negative { -magnitude } else { magnitude })
+    }
+
+    fn read_long(self, bytes: &[u8]) -> Result<i64, UsageError> {
+        let bad = |why: &str| {
+            let text = clip(&String::from_utf8_lossy(bytes));
+            Err(UsageError::new(UsageCode::BadNumber, format!("{text:?} is no kWh value: {why}")))
+        };
         let (negative, digits) = match bytes.first() {
             Some(b'-') => (true, &bytes[1..]),
             Some(b'+') => (false, &bytes[1..]),

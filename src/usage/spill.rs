@@ -48,8 +48,18 @@ impl Spill {
     /// [`UsageCode::Unreadable`] when the temporary file cannot be written, [`UsageCode::TooLarge`] for a series of
     /// more rows than a meter has.
     pub(super) fn push(&mut self, series_idx: usize, row: Row) -> Result<(), UsageError> {
-        self.series[series_idx].recent.push(row);
-        self.n_in_memory += 1;
+        self.extend(series_idx, std::iter::once(row))
+    }
+
+    /// Adds the rows of a line to a series.
+    ///
+    /// # Errors
+    /// As [`Spill::push`].
+    pub(super) fn extend(&mut self, series_idx: usize, rows: impl Iterator<Item = Row>) -> Result<(), UsageError> {
+        let recent = &mut self.series[series_idx].recent;
+        let n_before = recent.len();
+        recent.extend(rows);
+        self.n_in_memory += recent.len() - n_before;
         if self.n_in_memory < MAX_ROWS_IN_MEMORY {
             return Ok(());
         }

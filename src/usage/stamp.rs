@@ -85,6 +85,14 @@ impl Stamp {
             .ok_or_else(|| out_of_range(&day.to_string()))
     }
 
+    /// A local time as the instant that it is where clocks are always `offset` seconds east of UTC.
+    pub(super) fn at_offset(self, offset: i32) -> Self {
+        match self {
+            Self::Local(local) => Self::Instant(local.and_utc().timestamp() - i64::from(offset), Some(offset)),
+            Self::Instant(..) => self,
+        }
+    }
+
     /// An instant in seconds since the epoch, as a number of a file gives it.
     ///
     /// # Errors
