@@ -3,8 +3,11 @@
 mod clock_changes;
 mod csv_files;
 mod json_files;
+mod nem12;
 mod robust;
 mod samples;
+mod samples_nem;
+mod told;
 
 use std::path::PathBuf;
 

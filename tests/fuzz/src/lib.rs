@@ -1,11 +1,11 @@
-//! What every target does with a tariff that was read: bill it.
+//! What every target does with a tariff that was read: bill it; and with a file of readings: settle all of its series.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use samebill::engine::{Options, PlanToBill, Question, VersionInForce, compare, earlier_months, instants};
 use samebill::tariff::{ForeignOptions, PlanFormat, Tariff};
-use samebill::usage::{Channel, Quality, Reading, Series};
+use samebill::usage::{Channel, Quality, ReadOptions, Reading, Series, inspect, open};
 use samebill::words::BillingPeriod;
 
 const ZONE: chrono_tz::Tz = chrono_tz::America::Chicago;
@@ -55,4 +55,12 @@ pub fn read_and_bill(format: PlanFormat, bytes: &[u8]) {
         options: Options::default(),
     };
     let _ = compare(&question);
+}
+
+/// Reads a file of readings of a format and settles its series; refusals are fine, panics are not.
+pub fn read_and_inspect(format: &str, bytes: &[u8]) {
+    let options = ReadOptions { format: Some(format.to_owned()), time_zone: Some(ZONE), ..ReadOptions::default() };
+    if let Ok(file) = open(std::io::Cursor::new(bytes), &options) {
+        let _ = inspect(file, &[]);
+    }
 }
