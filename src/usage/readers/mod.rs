@@ -1,6 +1,7 @@
 //! One file a format. A reader turns rows, elements or members into values of series, and nothing else: what a conflict,
 //! a gap or a length is, the room above decides for all of them.
 
+mod columns;
 mod nem12;
 mod own_csv;
 mod own_json;
