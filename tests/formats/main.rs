@@ -7,7 +7,10 @@ mod nem12;
 mod robust;
 mod samples;
 mod samples_nem;
+mod samples_utilities;
 mod told;
+mod trouble;
+mod us_utilities;
 
 use std::path::PathBuf;
 

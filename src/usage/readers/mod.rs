@@ -1,12 +1,18 @@
 //! One file a format. A reader turns rows, elements or members into values of series, and nothing else: what a conflict,
 //! a gap or a length is, the room above decides for all of them.
 
+mod bill_history;
 mod columns;
+mod heading;
 mod nem12;
+mod opower;
 mod own_csv;
 mod own_json;
+mod recent;
+mod sdge;
 
 use super::UsageReader;
 
 /// In the order in which they are asked: what is known by its first bytes or its header before what is only likely.
-pub(super) const READERS: [&dyn UsageReader; 3] = [&nem12::Nem12, &own_json::OwnJson, &own_csv::OwnCsv];
+pub(super) const READERS: [&dyn UsageReader; 6] =
+    [&nem12::Nem12, &own_json::OwnJson, &own_csv::OwnCsv, &bill_history::BillHistory, &opower::Opower, &sdge::Sdge];

@@ -1,0 +1,236 @@
+//! Downloads of utilities in the United States: Opower, San Diego Gas & Electric.
+
+use samebill::usage::{ReadOptions, Unit};
+
+use super::told::{check_changes, fixture, told, zone};
+use super::trouble::{check_common, starts};
+
+#[test]
+fn opower_files_are_read_with_their_troubles() {
+    let base = fixture("opower/hourly.csv");
+    let options = zone("America/Los_Angeles");
+    assert_eq!(told(&base, &options), "123/Service 1/USAGE 4 1.875 estimated=1");
+    assert_eq!(starts(&base, &options, 0), ["01-05 08:00 60", "01-05 09:00 60", "01-05 10:00 60", "01-05 11:00 60"]);
+    check_common(&base, &options, 6, ',');
+    let row = "Electric usage,2026-01-05,01:00,01:59,0.5,$0.08 ,\n";
+    let all = "123/Service 1/USAGE 4 1.875 estimated=1";
+    check_changes(
+        &base,
+        &options,
+        &[
+            // A gap.
+            (row, "", "123/Service 1/USAGE 3 1.375 estimated=1 gaps=1"),
+            // A blank.
+            (",0.5,", ",,", "123/Service 1/USAGE 3 1.375 estimated=1 blank=1 gaps=1"),
+            // A repeat.
+            (row, &row.repeat(2), "123/Service 1/USAGE 4 1.875 estimated=1 repeats=1"),
+            // A conflict.
+            (
+                row,
+                &format!("{row}{}", row.replace("0.5", "0.6")),
+                "123/Service 1/USAGE 4 1.875 estimated=1 conflict@8+9",
+            ),
+            // An overlap.
+            ("01:00,01:59", "00:45,01:44", "123/Service 1/USAGE 3 1.375 estimated=1 gaps=1 overlap@7+8"),
+            // Negative.
+            (",0.5,", ",-0.5,", "123/Service 1/USAGE 4 0.875 estimated=1 | negative_usage"),
+            // A wrong unit.
+            ("(kWh)", "(therms)", "bad_unit@7 USAGE (therms)"),
+            // Watt-hours.
+            ("(kWh)", "(Wh)", "123/Service 1/USAGE 4 0.001875 estimated=1"),
+            // No unit.
+            ("USAGE (kWh)", "USAGE", "unit_needed@6 USAGE"),
+            // No cost.
+            ("USAGE (kWh),COST", "USAGE (kWh)", "bad_row@7"),
+            // An unknown column.
+            (",COST,", ",COST,TEMPERATURE,", "unknown_column@6 TEMPERATURE"),
+            // A column twice.
+            (",COST,", ",START TIME,", "bad_header@6 START TIME"),
+            // 14 decimals.
+            (",0.5,", ",0.50000149999999,", "123/Service 1/USAGE 4 1.875001 estimated=1"),
+            // No number.
+            (",0.5,", ",n/a,", "bad_number@8 USAGE (kWh)"),
+            // Month first.
+            ("2026-01-05,01", "1/5/2026,01", all),
+            // A day that is none.
+            ("2026-01-05,01", "2026-13-05,01", "bad_time@8 DATE"),
+            // The year 9999.
+            ("2026-01-05,01", "9999-01-05,01", "bad_time@8"),
+            // The end as it is.
+            ("01:00,01:59", "01:00,02:00", all),
+            // 24:00.
+            ("01:00,01:59", "24:00,24:59", "bad_time@8 END TIME"),
+            // An odd length.
+            ("01:00,01:59", "01:00,02:29", "interval_length@8 START TIME"),
+            // Neither.
+            ("Electric usage,2026-01-05,01", "Water usage,2026-01-05,01", "not_electricity@8 TYPE"),
+        ],
+    );
+    let gas = base.replace("Electric", "Natural gas").replace("kWh", "therms");
+    assert_eq!(told(&gas, &options), "not_electricity");
+    let beside = base.replace(row, &row.replace("Electric", "Natural gas"));
+    let expected = "123/Service 1/USAGE 3 1.375 estimated=1 gaps=1; 123/Service 1/Natural gas usage USAGE 1 -";
+    assert_eq!(told(&beside, &options), expected, "gas is kept apart");
+    let unit = ReadOptions { unit: Some(Unit::WattHour), ..options.clone() };
+    assert_eq!(told(&base, &unit), "123/Service 1/USAGE 4 0.001875 estimated=1");
+}
+
+#[test]
+fn opower_columns_may_be_absent_or_in_another_order() {
+    let options = zone("America/Los_Angeles");
+    let row = |cells: [&str; 6], order: &[usize]| {
+        let picked: Vec<&str> = order.iter().map(|idx| cells[*idx]).collect();
+        format!("{}\n", picked.join(","))
+    };
+    for order in [&[0, 1, 2, 3, 4, 5][..], &[5, 4, 3, 2, 1, 0], &[1, 2, 3, 4, 0], &[4, 0, 3, 1, 2]] {
+        let text = row(["TYPE", "DATE", "START TIME", "END TIME", "USAGE (kWh)", "COST"], order)
+            + &row(["Electric usage", "1/5/2026", "0:00", "0:14", "0.5", "$1"], order)
+            + &row(["Electric usage", "1/5/2026", "0:15", "0:29", "0.25", "$1"], order);
+        assert_eq!(told(&text, &options), "USAGE 2 0.75", "{order:?}");
+    }
+    let units = "TYPE,DATE,START TIME,END TIME,USAGE,UNITS,NOTES\n\
+                 Electric usage,1/5/2026,0:00,0:59,500,Wh\nElectric usage,1/5/2026,1:00,1:59,250,Wh\n";
+    assert_eq!(told(units, &options), "USAGE 2 0.75", "notes left out of every row");
+    let daily = "TYPE,DATE,START TIME,END TIME,USAGE (kWh)\nElectric usage,2026-03-07,00:00,23:59,1\n\
+                 Electric usage,2026-03-08,00:00,23:59,1\nElectric usage,2026-11-01,00:00,23:59,1\n";
+    assert_eq!(starts(daily, &options, 0), ["03-07 08:00 1440", "03-08 08:00 1380", "11-01 07:00 1500"]);
+}
+
+#[test]
+fn opower_clock_changes() {
+    let options = zone("America/Los_Angeles");
+    let row = |day: &str, hour: u32, kwh: &str| format!("Electric usage,{day},{hour:02}:00,{hour:02}:59,{kwh}\n");
+    let file = |rows: &[String]| format!("TYPE,DATE,START TIME,END TIME,USAGE (kWh)\n{}", rows.concat());
+    let spring = [0, 1, 3, 4].map(|hour| row("2026-03-08", hour, "1"));
+    assert_eq!(
+        starts(file(&spring), &options, 0),
+        ["03-08 08:00 60", "03-08 09:00 60", "03-08 10:00 60", "03-08 11:00 60"]
+    );
+    let filled = |kwh: &str| file(&[row("2026-03-08", 1, "1"), row("2026-03-08", 2, kwh), row("2026-03-08", 3, "1")]);
+    assert_eq!(told(filled("0"), &options), "USAGE 2 2 | skipped_hour_empty");
+    assert_eq!(told(filled(""), &options), "USAGE 2 2 | skipped_hour_empty");
+    assert_eq!(told(filled("1"), &options), "local_time_does_not_exist@3 START TIME");
+    let autumn = [0, 1, 1, 2].map(|hour| row("2026-11-01", hour, "1"));
+    assert_eq!(
+        starts(file(&autumn), &options, 0),
+        ["11-01 07:00 60", "11-01 08:00 60", "11-01 09:00 60", "11-01 10:00 60"]
+    );
+    let once = [0, 1, 2].map(|hour| row("2026-11-01", hour, "1"));
+    assert_eq!(told(file(&once), &options), "USAGE 3 3 gaps=1 | repeated_hour_once");
+}
+
+#[test]
+fn sdge_files_are_read_with_their_troubles() {
+    let base = fixture("sdge/quarter_hours.csv");
+    let options = zone("America/Los_Angeles");
+    let all = "00000001/Consumption 4 0.875; 00000001/Generation 4 1.35; 00000001/Net 4 -0.475";
+    assert_eq!(told(&base, &options), all);
+    assert_eq!(starts(&base, &options, 1), ["02-02 08:00 15", "02-02 08:15 15", "02-02 08:30 15", "02-02 08:45 15"]);
+    check_common(&base, &options, 5, ',');
+    let row = "\"00000001\",\"2/2/2026\",\"12:15 AM\",\"15\",\"0.5000\",\"0.1000\",\"0.4000\"\n";
+    check_changes(
+        &base,
+        &options,
+        &[
+            // A gap.
+            (
+                row,
+                "",
+                "00000001/Consumption 3 0.375 gaps=1; 00000001/Generation 3 1.25 gaps=1; 00000001/Net 3 -0.875 gaps=1",
+            ),
+            // A blank.
+            (
+                "\"0.5000\"",
+                "\"\"",
+                "00000001/Consumption 3 0.375 blank=1 gaps=1; 00000001/Generation 4 1.35; 00000001/Net 4 -0.475",
+            ),
+            // A repeat.
+            (
+                row,
+                &row.repeat(2),
+                "00000001/Consumption 4 0.875 repeats=1; 00000001/Generation 4 1.35 repeats=1; 00000001/Net 4 -0.475 repeats=1",
+            ),
+            // A conflict.
+            (
+                row,
+                &format!("{row}{}", row.replace("0.5000", "0.6000")),
+                "00000001/Consumption 4 0.875 conflict@7+8; 00000001/Generation 4 1.35 repeats=1; 00000001/Net 4 -0.475 repeats=1",
+            ),
+            // An overlap.
+            (
+                "\"12:15 AM\",\"15\"",
+                "\"12:15 AM\",\"60\"",
+                "00000001/Consumption 2 0.75 overlap@7+8 overlap@7+9; 00000001/Generation 2 0.1 overlap@7+8 overlap@7+9; 00000001/Net 2 0.65 overlap@7+8 overlap@7+9",
+            ),
+            // Negative.
+            (
+                "\"0.5000\"",
+                "\"-0.5000\"",
+                "00000001/Consumption 4 -0.125; 00000001/Generation 4 1.35; 00000001/Net 4 -0.475 | negative_usage",
+            ),
+            // A wrong unit.
+            ("UOM,kWh", "UOM,therms", "bad_unit@5 UOM"),
+            // Gas.
+            ("Name,CUSTOMER", "Resource,Gas", "not_electricity"),
+            // 14 decimals.
+            (
+                "\"0.5000\"",
+                "\"0.50000149999999\"",
+                "00000001/Consumption 4 0.875001; 00000001/Generation 4 1.35; 00000001/Net 4 -0.475",
+            ),
+            // An unknown column.
+            (",Net\n", ",Losses\n", "unknown_column@5 Losses"),
+            // No date.
+            (",Date,", ",Day,", "bad_header@5 date"),
+            // No number.
+            ("\"0.5000\"", "\"-\"", "bad_number@7 Consumption"),
+            // No duration.
+            ("\"15\",\"0.5000\"", "\"soon\",\"0.5000\"", "interval_length@7 Duration"),
+            // An absurd duration.
+            ("\"15\",\"0.5000\"", "\"999999999999\",\"0.5000\"", "interval_length@7 Duration"),
+            // 24:00.
+            (
+                "12:45 AM",
+                "24:00",
+                "00000001/Consumption 4 0.875 gaps=1; 00000001/Generation 4 1.35 gaps=1; 00000001/Net 4 -0.475 gaps=1",
+            ),
+        ],
+    );
+    // The net series repeats the other two: it feeds nothing.
+    let usage = samebill::usage::read(std::io::Cursor::new(&base), &options).unwrap();
+    let sums: Vec<(String, i64)> = usage
+        .readings
+        .iter()
+        .map(|(channel, readings)| (channel.to_string(), readings.iter().map(|r| r.milliwatt_hours).sum()))
+        .collect();
+    assert_eq!(sums, [("export".to_owned(), 1_350_000), ("import".to_owned(), 875_000)]);
+}
+
+#[test]
+fn sdge_durations_the_form_of_2024_and_clock_changes() {
+    let options = zone("America/Los_Angeles");
+    let file = |rows: &str| format!("Meter Number,Date,Start Time,Duration,Consumed\n{rows}");
+    let hours = file("M,3/8/2026,1:00 AM,Hour,1\nM,3/8/2026,3:00 AM,1 Hour,-2\nM,3/8/2026,4:00 AM,60,1\n");
+    assert_eq!(told(&hours, &options), "M/Consumed 3 0 | negative_usage");
+    assert_eq!(starts(&hours, &options, 0), ["03-08 09:00 60", "03-08 10:00 60", "03-08 11:00 60"]);
+    let days = file("M,3/8/2026,12:00 AM,Day,1\nM,11/1/2026,12:00 AM,1 Day,1\n");
+    assert_eq!(starts(&days, &options, 0), ["03-08 08:00 1380", "11-01 07:00 1500"]);
+    let autumn = file(
+        "M,11/1/2026,12:00 AM,60,1\nM,11/1/2026,1:00 AM,60,2\nM,11/1/2026,1:00 AM,60,3\nM,11/1/2026,2:00 AM,60,4\n",
+    );
+    assert_eq!(starts(&autumn, &options, 0), ["11-01 07:00 60", "11-01 08:00 60", "11-01 09:00 60", "11-01 10:00 60"]);
+    let unit = format!("Interval UOM,Hour(s)\n{}", file("M,1/5/2026,1:00 AM,1,1\nM,1/5/2026,2:00 AM,1,1\n"));
+    assert_eq!(starts(&unit, &options, 0), ["01-05 09:00 60", "01-05 10:00 60"]);
+}
+
+#[test]
+fn bill_histories_are_refused_by_name() {
+    for text in [
+        "Bill Date,Electric Charges,Electric Usage (kWh)\n09/24/2025,89.45,450\n",
+        "Billing Period;Usage;Amount\nJan 2026;450;89\n",
+        "Name,CUSTOMER\n\nTYPE,START DATE,END DATE,USAGE (kWh),COST,NOTES\nElectric billing,2026-01-01,2026-02-01,30,$10,\n",
+    ] {
+        let told = told(text, &ReadOptions::default());
+        assert!(told.starts_with("not_intervals@"), "{told}: {text}");
+    }
+}
