@@ -148,6 +148,7 @@ mod tests {
                 intervals: 24,
                 expected_intervals: 24,
                 estimated: 0,
+                filled_zero: 0,
                 missing: 0,
                 gaps: Vec::new(),
             },

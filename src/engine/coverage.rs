@@ -20,6 +20,7 @@ struct Coverage {
     milliwatt_hours: i128,
     intervals: u64,
     estimated: u64,
+    filled_zero: u64,
     missing: u64,
     gaps: Vec<Gap>,
 }
@@ -63,6 +64,7 @@ pub(super) fn usage(question: &Question, channels_read: &BTreeSet<&Channel>) -> 
         intervals: whole.intervals,
         expected_intervals: whole.intervals + whole.missing,
         estimated: whole.estimated,
+        filled_zero: whole.filled_zero,
         missing: whole.missing,
         gaps: whole.gaps,
     })
@@ -83,7 +85,8 @@ fn check(question: &Question, channel: &Channel, coverage: &Coverage) -> Result<
 }
 
 fn coverage(series: &Series, period: &Range<i64>) -> Coverage {
-    let mut found = Coverage { milliwatt_hours: 0, intervals: 0, estimated: 0, missing: 0, gaps: Vec::new() };
+    let mut found =
+        Coverage { milliwatt_hours: 0, intervals: 0, estimated: 0, filled_zero: 0, missing: 0, gaps: Vec::new() };
     let clipped: Vec<(&Run, Range<usize>)> = series
         .runs()
         .iter()
@@ -101,8 +104,10 @@ fn coverage(series: &Series, period: &Range<i64>) -> Coverage {
         let mut first = 0;
         for (n, quality) in &run.qualities {
             let stretch = first.max(readings.start)..(first + *n as usize).min(readings.end);
-            if matches!(quality, Quality::Estimated | Quality::Substituted) {
-                found.estimated += stretch.len() as u64;
+            match quality {
+                Quality::Estimated | Quality::Substituted => found.estimated += stretch.len() as u64,
+                Quality::FilledZero => found.filled_zero += stretch.len() as u64,
+                Quality::Measured | Quality::Missing => {}
             }
             first += *n as usize;
         }

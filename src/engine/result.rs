@@ -32,10 +32,18 @@ pub struct UsageSummary {
     pub expected_intervals: u64,
     /// Of the readings that are there: estimated or substituted.
     pub estimated: u64,
+    /// Of the readings that are there: gaps that an import declared to be zero. Absent where there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub filled_zero: u64,
     /// `expected_intervals - intervals`.
     pub missing: u64,
     /// Where readings are missing, as instants.
     pub gaps: Vec<Gap>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A stretch without readings.

@@ -79,6 +79,8 @@ codes! {
     PriceSeriesNotFound "price_series_not_found"  404 false "The price series does not exist"
     PeriodNotFound      "period_not_found"        404 false "The billing period is not registered"
     ComparisonNotFound  "comparison_not_found"    404 false "The comparison does not exist"
+    ImportNotFound      "import_not_found"        404 false "The import does not exist"
+    UsageRevisionNotFound "usage_revision_not_found" 404 false "The usage revision does not exist"
     NoPredecessor       "no_predecessor"          404 false "The comparison replaced none"
     MethodNotAllowed    "method_not_allowed"      405 false "The path does not take this method"
     PeriodRegistered    "period_registered"       409 false "The billing period is registered with other dates"
@@ -87,6 +89,8 @@ codes! {
     UsageConflict       "usage_conflict"          409 false "A reading differs from the stored one"
     UsageOverlap        "usage_overlap"           409 false "A reading overlaps a stored one of another length"
     NewerEngine         "newer_engine"            409 false "The comparison was made by a newer engine"
+    ImportNotRevertible "import_not_revertible"   409 false "The import cannot be reverted"
+    UsageRevisionGone   "usage_revision_gone"     410 false "The readings of the usage revision are not kept"
     PreconditionFailed  "precondition_failed"     412 false "The comparison is no longer what If-Match names"
     BodyTooLarge        "body_too_large"          413 false "The body is too large"
     UnsupportedMediaType "unsupported_media_type" 415 false "The content type is not taken here"
@@ -95,6 +99,7 @@ codes! {
     PlanNotInForce      "plan_not_in_force"       422 false "A plan has no version on some days"
     UsageIncomplete     "usage_incomplete"        422 false "Too many readings are missing"
     UsageInstant        "usage_instant"           422 false "An instant lies outside the years 1 to 9999"
+    FillUneven          "fill_uneven"             422 false "A gap holds no whole number of intervals"
     CurrenciesDiffer    "currencies_differ"       422 false "The plans have different currencies"
     PlansNotBillable    "plans_not_billable"      422 false "Some plans cannot be billed here"
     NumbersTooLarge     "numbers_too_large"       422 false "The numbers are too large to be exact"
@@ -249,6 +254,8 @@ impl From<&ComparisonError> for Problem {
                     "plan" => Code::PlanNotFound,
                     "period" => Code::PeriodNotFound,
                     "comparison" => Code::ComparisonNotFound,
+                    "import" => Code::ImportNotFound,
+                    "usage revision" => Code::UsageRevisionNotFound,
                     _ => Code::NoSuchPath,
                 };
                 Self::new(code, text).with("id", id)

@@ -4,6 +4,7 @@ use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 
+use super::Answered;
 use super::error::Problem;
 use super::request::parameter;
 
@@ -68,6 +69,32 @@ pub(super) fn page_of<T: Serialize, H: Serialize>(
         response.insert_header((header::LINK, format!("<{}>; rel=\"next\"", next_url(request, next))));
     }
     response.json(PageOf { head, items: &items, next: next.as_deref() })
+}
+
+/// A page as CSV, for the clients that ask for it: a header, then one row an item. The next page is in `Link` alone.
+///
+/// * `row`: as many cells as `header` has.
+pub(super) fn csv_page<T>(
+    request: &HttpRequest,
+    header: &[&str],
+    mut items: Vec<T>,
+    limit: u32,
+    cursor_of: impl Fn(&T) -> String,
+    row: impl Fn(&T) -> Vec<String>,
+) -> Answered {
+    let has_more = items.len() > limit as usize;
+    items.truncate(limit as usize);
+    let next = items.last().filter(|_| has_more).map(cursor_of);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written =
+        writer.write_record(header).and_then(|()| items.iter().try_for_each(|item| writer.write_record(row(item))));
+    written.map_err(|error| Problem::internal(format!("a sheet: {error}")))?;
+    let body = writer.into_inner().map_err(|error| Problem::internal(format!("a sheet: {error}")))?;
+    let mut response = HttpResponse::Ok();
+    if let Some(next) = &next {
+        response.insert_header((header::LINK, format!("<{}>; rel=\"next\"", next_url(request, next))));
+    }
+    Ok(response.content_type("text/csv; charset=utf-8").body(body))
 }
 
 /// Written member by member, so that items keep the order of their members.

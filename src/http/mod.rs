@@ -6,9 +6,11 @@
 mod billing_periods;
 mod calendars;
 mod comparisons;
+mod coverage;
 mod customers;
 mod error;
 mod guard;
+mod imports;
 mod lists;
 mod plans;
 mod price_series;
@@ -17,6 +19,7 @@ mod routes;
 mod schemas;
 mod service;
 mod usage;
+mod usage_revisions;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;

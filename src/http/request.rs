@@ -191,6 +191,14 @@ pub(super) fn choice<T: Copy>(name: &str, text: Option<&str>, choices: &[(&str, 
     Err(Problem::new(Code::InvalidParameter, detail).of_parameter(name))
 }
 
+/// A parameter that is `true` or `false`, which is what holds without it.
+///
+/// # Errors
+/// 400 `invalid_parameter`.
+pub(super) fn is_true(name: &str, text: Option<&str>) -> Result<bool, Problem> {
+    Ok(choice(name, text, &[("true", true), ("false", false)])?.unwrap_or(false))
+}
+
 /// A parameter that must be there.
 ///
 /// # Errors
@@ -220,11 +228,20 @@ pub(super) fn path_part(request: &HttpRequest, name: &str) -> String {
 
 /// Whether the client wants text for people: `Accept` names `text/plain` before any JSON.
 pub(super) fn prefers_text(request: &HttpRequest) -> bool {
+    prefers(request, "text/plain")
+}
+
+/// Whether the client wants a sheet: `Accept` names `text/csv` before any JSON.
+pub(super) fn prefers_csv(request: &HttpRequest) -> bool {
+    prefers(request, "text/csv")
+}
+
+fn prefers(request: &HttpRequest, media_type: &str) -> bool {
     let accepted = request.headers().get_all(header::ACCEPT).filter_map(|value| value.to_str().ok());
     let mut types = accepted
         .flat_map(|value| value.split(','))
         .map(|part| part.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-    types.find(|name| name == "text/plain" || name == "application/json").is_some_and(|name| name == "text/plain")
+    types.find(|name| name == media_type || name == "application/json").is_some_and(|name| name == media_type)
 }
 
 /// What `If-Match` and `If-None-Match` ask for.

@@ -7,7 +7,10 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, Resource, guard};
 
 use super::error::{Code, Problem};
-use super::{billing_periods, calendars, comparisons, customers, plans, price_series, schemas, service, usage};
+use super::{
+    billing_periods, calendars, comparisons, coverage, customers, imports, plans, price_series, schemas, service,
+    usage, usage_revisions,
+};
 
 /// The whole table.
 pub fn routes(config: &mut ServiceConfig) {
@@ -18,7 +21,13 @@ pub fn routes(config: &mut ServiceConfig) {
     at("/v1/customers").get(customers::list).into(config);
     at("/v1/customers/{id}").get(customers::get).put(customers::put).into(config);
     at("/v1/customers/{id}/usage").get(usage::get).post(usage::import).into(config);
-    at("/v1/customers/{id}/usage/revisions").get(usage::revisions).into(config);
+    at("/v1/customers/{id}/usage/coverage").get(coverage::get).into(config);
+    at("/v1/customers/{id}/usage/revisions").get(usage_revisions::list).into(config);
+    at("/v1/customers/{id}/usage/revisions/{revision}").get(usage_revisions::get).into(config);
+
+    at("/v1/imports").get(imports::list).into(config);
+    at("/v1/imports/{id}").get(imports::get).into(config);
+    at("/v1/imports/{id}/revert").post(imports::revert).into(config);
 
     at("/v1/plans").get(plans::list).into(config);
     // A plan may be called "validate": only POST means the check.

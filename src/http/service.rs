@@ -54,6 +54,6 @@ pub(super) async fn config(api: Data<Api>) -> HttpResponse {
             "min_coverage": String::from(settings.min_coverage),
             "split_intervals": settings.split_intervals,
         },
-        "lifetimes": {"comparisons": "kept", "plan_versions": "kept", "calendar_versions": "kept", "price_series_versions": "kept", "usage_revisions": "kept"},
+        "lifetimes": {"comparisons": "kept", "plan_versions": "kept", "calendar_versions": "kept", "price_series_versions": "kept", "usage_revisions": "kept", "imports": "kept"},
     }))
 }

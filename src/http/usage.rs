@@ -1,34 +1,38 @@
 //! `/v1/customers/{id}/usage`: readings in, readings out.
 
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
 
+use actix_web::HttpRequest;
 use actix_web::web::{Data, Payload};
-use actix_web::{HttpRequest, HttpResponse};
 use chrono::{DateTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
 use futures_util::StreamExt as _;
-use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::error::{Code, Problem};
-use super::lists::{MAX_PAGE, page, page_size};
+use super::lists::{page, page_size};
 use super::request::{
-    choice, expect_media_type, parameter, path_id, payload_problem, query, refuse_announced_size, required, too_large,
+    choice, expect_media_type, is_true, parameter, path_id, payload_problem, query, refuse_announced_size, required,
+    too_large,
 };
-use super::{Answered, Api, customers};
+use super::{Answered, Api, customers, imports};
 use crate::comparison::question::date;
 use crate::engine;
-use crate::store::{OnConflict, UsageImport};
-use crate::usage::{self, Channel, Quality, ReadOptions, Reading};
-use crate::words::{BillingPeriod, CustomerId, Timestamp};
+use crate::store::{FillZero, ImportSource, OnConflict, UsageImport};
+use crate::usage::{self, Channel, Quality, ReadOptions, Reading, kwh};
+use crate::words::{BillingPeriod, CustomerId, ImportId};
 
 /// Bytes of a body that are held in memory before they go to the spool.
 const SPOOL_CHUNK: usize = 1024 * 1024;
 
 /// Most readings of a page.
-const MAX_READINGS: u32 = 10_000;
+pub(super) const MAX_READINGS: u32 = 10_000;
+
+/// Longest range of readings that is read or filled at once.
+const MAX_RANGE_DAYS: i64 = 400;
 
 const MEDIA_TYPES: [&str; 3] = ["text/csv", "application/json", "application/octet-stream"];
 
@@ -38,9 +42,13 @@ struct ImportParameters {
     time_zone: Option<String>,
     on_conflict: Option<String>,
     file_name: Option<String>,
+    fill: Option<String>,
+    fill_start: Option<String>,
+    fill_end: Option<String>,
+    dry_run: Option<String>,
 }
 
-/// `POST /v1/customers/{id}/usage?time_zone=&on_conflict=`: all readings of a file or none.
+/// `POST /v1/customers/{id}/usage?time_zone=&on_conflict=&fill=zero&dry_run=`: all readings of a file or none.
 ///
 /// The body is spooled and parsed to its end before the transaction begins.
 pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
@@ -57,51 +65,76 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
         return Err(Problem::new(Code::InvalidParameter, detail).of_parameter("file_name"));
     }
     expect_media_type(&request, &MEDIA_TYPES)?;
-    customers::read(&api, id.clone()).await?;
+    let dry_run = is_true("dry_run", parameters.dry_run.as_deref())?;
+    let customer = customers::read(&api, id).await?;
+    let fill = fill_of(&parameters, customer.document.time_zone)?;
 
     let spooled = spool(&api, &request, payload).await?;
+    let n_bytes = spooled.n_bytes;
     let options = ReadOptions { time_zone, ..ReadOptions::default() };
     let _permit = api.service.import_permit().await?;
     let (parsed, sha256) =
         api.service.blocking(move || usage::read(spooled.file, &options).map(|read| (read, spooled.sha256))).await??;
     let import = UsageImport {
+        id: ImportId::new(),
         readings: parsed.readings,
         on_conflict: on_conflict.unwrap_or_default(),
-        file_name: parameters.file_name,
-        sha256,
-        format: parsed.format.to_owned(),
+        fill,
+        source: ImportSource {
+            file_name: parameters.file_name,
+            sha256,
+            format: parsed.format.to_owned(),
+            n_bytes,
+            rows: parsed.n_rows,
+            exact_repeats: parsed.exact_repeats,
+            blank: parsed.blank,
+            choices: json!({}),
+            warnings: json!(parsed.warnings),
+        },
     };
-    let (tenant, customer) = (api.tenant.clone(), id.clone());
-    let outcome = api
-        .service
-        .store()
-        .write(move |store| store.import_usage(&tenant, &customer, &import, Timestamp::now()))
-        .await?;
-    Ok(HttpResponse::Ok().json(json!({
-        "customer_id": id,
-        "format": parsed.format,
-        "sha256": hex::encode(sha256),
-        "rows": parsed.n_rows,
-        "exact_repeats": parsed.exact_repeats,
-        "blank": parsed.blank,
-        "added": outcome.added,
-        "replaced": outcome.replaced,
-        "kept": outcome.kept,
-        "unchanged": outcome.unchanged,
-        "revision_before": outcome.revision_before,
-        "revision_after": outcome.revision_after,
-        "stale_comparison_ids": outcome.stale,
-        "warnings": parsed.warnings,
-    })))
+    imports::answer_usage(&api, &customer, import, dry_run).await
 }
 
-struct Spooled {
-    file: tempfile::SpooledTempFile,
-    sha256: [u8; 32],
+/// Which gaps `fill=zero` speaks of: between the file's first and last reading of a channel, or from `fill_start` to
+/// `fill_end`.
+fn fill_of(parameters: &ImportParameters, time_zone: Tz) -> Result<Option<FillZero>, Problem> {
+    let is_asked = choice("fill", parameters.fill.as_deref(), &[("zero", true)])?.unwrap_or(false);
+    let (start, end) = (parameters.fill_start.as_deref(), parameters.fill_end.as_deref());
+    if !is_asked {
+        let given = [("fill_start", start), ("fill_end", end)].into_iter().find(|(_, text)| text.is_some());
+        return given.map_or(Ok(None), |(name, _)| {
+            Err(Problem::new(Code::InvalidParameter, format!("{name} goes with fill=zero")).of_parameter(name))
+        });
+    }
+    if start.is_none() && end.is_none() {
+        return Ok(Some(FillZero::WithinFile));
+    }
+    let range = bound("fill_start", start, time_zone)?..bound("fill_end", end, time_zone)?;
+    check_range(&range, MAX_RANGE_DAYS, "fill_end")?;
+    Ok(Some(FillZero::Within(range)))
+}
+
+/// Refuses a range of time that is empty or too long.
+///
+/// # Errors
+/// 400 naming the parameter of its end.
+pub(super) fn check_range(range: &Range<i64>, max_days: i64, name: &str) -> Result<(), Problem> {
+    if !range.is_empty() && range.end - range.start <= (max_days + 1) * 86_400 {
+        return Ok(());
+    }
+    let detail = format!("a range ends after it starts and has at most {max_days} days");
+    Err(Problem::new(Code::InvalidParameter, detail).of_parameter(name))
+}
+
+/// A body in a temporary file.
+pub(super) struct Spooled {
+    pub(super) file: tempfile::SpooledTempFile,
+    pub(super) sha256: [u8; 32],
+    pub(super) n_bytes: u64,
 }
 
 /// Writes a body to a temporary file, a chunk at a time on a blocking thread; small ones stay in memory.
-async fn spool(api: &Api, request: &HttpRequest, mut payload: Payload) -> Result<Spooled, Problem> {
+pub(super) async fn spool(api: &Api, request: &HttpRequest, mut payload: Payload) -> Result<Spooled, Problem> {
     let max_bytes = api.settings.max_usage_bytes;
     refuse_announced_size(request, max_bytes)?;
     let mut file = tempfile::spooled_tempfile(SPOOL_CHUNK);
@@ -128,7 +161,7 @@ async fn spool(api: &Api, request: &HttpRequest, mut payload: Payload) -> Result
         }
         if at_end {
             file.seek(SeekFrom::Start(0)).map_err(|error| Problem::internal(format!("the spool: {error}")))?;
-            return Ok(Spooled { file, sha256: hash.finalize().into() });
+            return Ok(Spooled { file, sha256: hash.finalize().into(), n_bytes });
         }
     }
 }
@@ -139,6 +172,7 @@ struct ReadParameters {
     start: Option<String>,
     end: Option<String>,
     channel: Option<String>,
+    revision: Option<String>,
     limit: Option<String>,
     cursor: Option<String>,
 }
@@ -160,20 +194,21 @@ impl ReadingBody {
             channel: channel.clone(),
             start: rfc3339(reading.start),
             end: rfc3339(reading.end()),
-            kwh: Decimal::new(reading.milliwatt_hours, 6).normalize().to_string(),
+            kwh: kwh(reading.milliwatt_hours.into()),
             quality: reading.quality,
             place: (reading.start, channel.clone()),
         }
     }
 }
 
-fn rfc3339(seconds: i64) -> String {
+/// Seconds since the epoch as RFC 3339 in UTC.
+pub(super) fn rfc3339(seconds: i64) -> String {
     DateTime::<Utc>::from_timestamp(seconds, 0)
         .map_or_else(|| seconds.to_string(), |at| at.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
-/// `GET /v1/customers/{id}/usage?start=&end=&channel=`: readings that start in the range, by start and channel. Bounds are
-/// instants, or local dates of the customer's clock; at most 400 days.
+/// `GET /v1/customers/{id}/usage?start=&end=&channel=&revision=`: readings that start in the range, by start and channel. Bounds are
+/// instants, or local dates of the customer's clock; at most 400 days. With a revision, as they stood then.
 pub(super) async fn get(api: Data<Api>, request: HttpRequest) -> Answered {
     let id: CustomerId = path_id(&request, "id")?;
     let parameters: ReadParameters = query(&request)?;
@@ -183,13 +218,18 @@ pub(super) async fn get(api: Data<Api>, request: HttpRequest) -> Answered {
     let customer = customers::read(&api, id.clone()).await?;
     let bound = |name: &str, text: Option<&str>| bound(name, text, customer.document.time_zone);
     let (start, end) = (bound("start", parameters.start.as_deref())?, bound("end", parameters.end.as_deref())?);
-    if end <= start || end - start > 401 * 86_400 {
-        let detail = "a range ends after it starts and has at most 400 days";
-        return Err(Problem::new(Code::InvalidParameter, detail).of_parameter("end"));
-    }
+    check_range(&(start..end), MAX_RANGE_DAYS, "end")?;
+    let revision: Option<i64> = parameter("revision", parameters.revision.as_deref())?;
 
     let tenant = api.tenant.clone();
-    let stored = api.service.store().read(move |store| store.usage(&tenant, &id, start..end)).await?;
+    let stored = api
+        .service
+        .store()
+        .read(move |store| match revision {
+            Some(revision) => store.usage_at_revision(&tenant, &id, start..end, revision),
+            None => store.usage(&tenant, &id, start..end),
+        })
+        .await?;
     let mut items: Vec<ReadingBody> = stored
         .readings
         .iter()
@@ -201,7 +241,11 @@ pub(super) async fn get(api: Data<Api>, request: HttpRequest) -> Answered {
     Ok(page(&request, items, limit, |last| format!("{}.{}", last.place.0, last.place.1)))
 }
 
-fn read_cursor(text: &str) -> Result<(i64, Channel), Problem> {
+/// Start and channel of the last reading of the page before.
+///
+/// # Errors
+/// 400 `invalid_parameter`.
+pub(super) fn read_cursor(text: &str) -> Result<(i64, Channel), Problem> {
     let parts = text.split_once('.').and_then(|(start, channel)| Some((start.parse().ok()?, channel.parse().ok()?)));
     parts.ok_or_else(|| {
         let detail = "this is no cursor; take it from the member next of the page before";
@@ -209,7 +253,11 @@ fn read_cursor(text: &str) -> Result<(i64, Channel), Problem> {
     })
 }
 
-fn bound(name: &str, text: Option<&str>, time_zone: Tz) -> Result<i64, Problem> {
+/// An instant, or the start of a local day.
+///
+/// # Errors
+/// 400 `invalid_parameter`.
+pub(super) fn bound(name: &str, text: Option<&str>, time_zone: Tz) -> Result<i64, Problem> {
     let text = required(name, text)?;
     if let Ok(instant) = DateTime::parse_from_rfc3339(text) {
         return Ok(instant.timestamp());
@@ -220,39 +268,4 @@ fn bound(name: &str, text: Option<&str>, time_zone: Tz) -> Result<i64, Problem> 
     }
     let detail = format!("{name} is a date or an instant (a + is written %2B), not {text:?}");
     Err(Problem::new(Code::InvalidParameter, detail).of_parameter(name))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RevisionParameters {
-    limit: Option<String>,
-    cursor: Option<String>,
-}
-
-/// `GET /v1/customers/{id}/usage/revisions`: what each import changed, oldest first.
-pub(super) async fn revisions(api: Data<Api>, request: HttpRequest) -> Answered {
-    let id: CustomerId = path_id(&request, "id")?;
-    let parameters: RevisionParameters = query(&request)?;
-    let limit = page_size(parameters.limit.as_deref(), MAX_PAGE)?;
-    let after: i64 = parameter("cursor", parameters.cursor.as_deref())?.unwrap_or(0);
-    customers::read(&api, id.clone()).await?;
-    let tenant = api.tenant.clone();
-    let found = api.service.store().read(move |store| store.usage_revisions(&tenant, &id, after, limit + 1)).await?;
-    let items: Vec<serde_json::Value> = found
-        .iter()
-        .map(|entry| {
-            json!({
-                "revision": entry.revision,
-                "created_at": entry.created_at,
-                "first_start": rfc3339(entry.first_start),
-                "last_end": rfc3339(entry.last_end),
-                "added": entry.added,
-                "replaced": entry.replaced,
-                "file_name": entry.file_name,
-                "format": entry.format,
-                "sha256": entry.sha256,
-            })
-        })
-        .collect();
-    Ok(page(&request, items, limit, |last| last["revision"].to_string()))
 }

@@ -5,6 +5,7 @@
 //! one transaction over one tenant, in one order: the customer's head, then what is to be merged or checked, then
 //! comparisons. Times come from the caller (one clock an operation), never from the database.
 
+mod database;
 mod engine;
 mod error;
 mod open;
@@ -27,8 +28,9 @@ pub use open::{StoreOptions, migrate, open, revert};
 pub use types::*;
 
 pub use crate::usage::OnConflict;
+use crate::usage::{Channel, Reading};
 use crate::words::{
-    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, InputName, PeriodId, PlanId, PlanReference,
+    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, ImportId, InputName, PeriodId, PlanId, PlanReference,
     RegisteredPeriod, TenantId, Timestamp,
 };
 
@@ -167,8 +169,8 @@ pub trait Store: Send + Sync + 'static {
     // ---- usage
 
     /// Merges readings into what is stored: all of them or nothing. The usage revision rises by one if and only if
-    /// a reading changed; every current comparison whose input window overlaps a change is marked stale.
-    /// [`StoreError::NotFound`] for an unknown customer.
+    /// a reading changed; every current comparison whose input window overlaps a change is marked stale. The record of the
+    /// import stays, also where nothing changed. [`StoreError::NotFound`] for an unknown customer.
     fn import_usage(
         &self,
         tenant: &TenantId,
@@ -176,6 +178,49 @@ pub trait Store: Send + Sync + 'static {
         import: &UsageImport,
         now: Timestamp,
     ) -> Result<ImportOutcome, StoreError>;
+
+    /// What [`Store::import_usage`] would do, found out in the same way under the same lock; nothing is written.
+    fn preview_import(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        import: &UsageImport,
+        now: Timestamp,
+    ) -> Result<ImportPreview, StoreError>;
+
+    /// Takes back what an import of one customer changed, wherever that still stands, and marks what becomes stale by it. What a
+    /// later import changed again stays and is counted. An import is taken back once: later calls give the record of that.
+    /// [`StoreError::NotFound`] for an unknown import.
+    ///
+    /// * `new_id`: of the record of the revert.
+    fn revert_import(
+        &self,
+        tenant: &TenantId,
+        id: ImportId,
+        new_id: ImportId,
+        now: Timestamp,
+    ) -> Result<Reverted, StoreError>;
+
+    /// What [`Store::revert_import`] would do; nothing is written.
+    fn preview_revert(
+        &self,
+        tenant: &TenantId,
+        id: ImportId,
+        new_id: ImportId,
+        now: Timestamp,
+    ) -> Result<ImportPreview, StoreError>;
+
+    /// The record of one import.
+    fn import(&self, tenant: &TenantId, id: ImportId) -> Result<Option<ImportRow>, StoreError>;
+
+    /// Records of imports before an id, newest first.
+    fn list_imports(
+        &self,
+        tenant: &TenantId,
+        filter: &ImportFilter,
+        before: Option<ImportId>,
+        limit: u32,
+    ) -> Result<Vec<ImportRow>, StoreError>;
 
     /// Readings that start in `[window.start, window.end)` (seconds since the epoch, UTC), by channel, and the
     /// revision of every block they come from, in one snapshot. Blocks of every month that the window touches are
@@ -191,6 +236,31 @@ pub trait Store: Send + Sync + 'static {
         window: Range<i64>,
         blocks: &[BlockRevision],
     ) -> Result<Option<StoredUsage>, StoreError>;
+
+    /// The readings of a window as they stood at a usage revision. [`StoreError::NotFound`] for a revision that is not there.
+    fn usage_at_revision(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        window: Range<i64>,
+        revision: i64,
+    ) -> Result<StoredUsage, StoreError>;
+
+    /// The readings that a usage revision changed. [`StoreError::NotFound`] for a revision that is not there.
+    fn usage_changes(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        revision: i64,
+    ) -> Result<RevisionChanges, StoreError>;
+
+    /// Every reading that starts in a window, or every one, also those that are said to be missing.
+    fn readings(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        window: Option<Range<i64>>,
+    ) -> Result<BTreeMap<Channel, Vec<Reading>>, StoreError>;
 
     /// The log of usage revisions above `after`, oldest first.
     fn usage_revisions(

@@ -11,7 +11,7 @@ use diesel::sql_types::BigInt;
 use diesel::sqlite::Sqlite;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-use super::engine::Database;
+use super::database::Database;
 use super::postgres::{self, PostgresEngine};
 use super::sqlite::{self, SqliteEngine};
 use super::{Store, StoreError};

@@ -5,6 +5,7 @@
 //! Where a plain text id is compared with "", that is "from the first one": no id is empty.
 
 mod comparisons;
+mod imports;
 mod postgres;
 mod resources;
 mod shared;
@@ -17,8 +18,8 @@ use diesel::sql_types::{BigInt, Bool, Integer, Text};
 
 use super::rows::{
     BlockRecord, ComparisonPlanRecord, ComparisonRecord, ComparisonSharedRecord, CustomerRecord, CustomerVersionRecord,
-    NewerPlanVersionRecord, NewerSharedRecord, PeriodRecord, PlanVersionRecord, ResultRecord, SharedEntryRecord,
-    SharedInputRecord, UsageRevisionRecord,
+    ImportRecord, MeterPointRecord, NewerPlanVersionRecord, NewerSharedRecord, PeriodRecord, PlanVersionRecord,
+    ResultRecord, SharedEntryRecord, SharedInputRecord, UsageRevisionRecord,
 };
 
 /// Channel, month and revision of a block.
@@ -50,6 +51,25 @@ pub(super) struct ComparisonConditions {
     pub(super) created_to: Option<i64>,
     pub(super) before: Option<(i64, Vec<u8>)>,
     pub(super) stood_at: Option<i64>,
+}
+
+/// Conditions of a list of imports.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ImportConditions {
+    pub(super) customer_id: Option<String>,
+    pub(super) part_of: Option<Vec<u8>>,
+    pub(super) sha256: Option<Vec<u8>>,
+    pub(super) state: Option<&'static str>,
+    pub(super) before: Option<Vec<u8>>,
+}
+
+/// Conditions of a list of an import's meter points.
+#[derive(Debug, Clone)]
+pub(super) struct MeterPointConditions {
+    pub(super) state: Option<&'static str>,
+    pub(super) customer_id: Option<String>,
+    /// The place before the first; -1 for all.
+    pub(super) after: i32,
 }
 
 /// Every statement of the store, over one connection. See `units` for what they are put together to.
@@ -169,24 +189,8 @@ pub(super) trait Queries {
     ) -> QueryResult<Vec<BlockRevisionRecord>>;
     fn insert_block(&mut self, record: &BlockRecord) -> QueryResult<usize>;
     fn replace_block(&mut self, record: &BlockRecord, replaced_by: i64) -> QueryResult<usize>;
-    fn delete_block(&mut self, record: &BlockRecord) -> QueryResult<usize>;
-    /// Whether a comparison was made from the readings of `[start, end)` as they were at a usage revision from
-    /// `revisions.0` to before `revisions.1`.
-    fn is_usage_recorded(
-        &mut self,
-        tenant: &str,
-        customer: &str,
-        instants: (i64, i64),
-        revisions: (i64, i64),
-    ) -> QueryResult<bool>;
     fn insert_usage_revision(&mut self, record: &UsageRevisionRecord) -> QueryResult<usize>;
     fn set_usage_revision(&mut self, tenant: &str, customer: &str, revision: i64) -> QueryResult<usize>;
-    fn usage_revision(
-        &mut self,
-        tenant: &str,
-        customer: &str,
-        revision: i64,
-    ) -> QueryResult<Option<UsageRevisionRecord>>;
     fn usage_revisions_after(
         &mut self,
         tenant: &str,
@@ -197,6 +201,51 @@ pub(super) trait Queries {
     /// Whether a revision above `after` changed a reading that overlaps `[start, end)`, as far as the log says.
     fn is_usage_changed(&mut self, tenant: &str, customer: &str, after: i64, instants: (i64, i64))
     -> QueryResult<bool>;
+
+    // ---- imports
+    fn insert_import(&mut self, record: &ImportRecord) -> QueryResult<usize>;
+    fn import(&mut self, tenant: &str, id: &[u8]) -> QueryResult<Option<ImportRecord>>;
+    /// The latest import of a file for a customer.
+    fn latest_import_of_file(&mut self, tenant: &str, customer: &str, sha256: &[u8]) -> QueryResult<Option<Vec<u8>>>;
+    /// Newest first.
+    fn imports(&mut self, tenant: &str, conditions: &ImportConditions, limit: i64) -> QueryResult<Vec<ImportRecord>>;
+    fn mark_reverted(&mut self, tenant: &str, id: &[u8], by: &[u8]) -> QueryResult<usize>;
+    /// The blocks that a revision wrote and those that it replaced.
+    fn blocks_around_revision(&mut self, tenant: &str, customer: &str, revision: i64) -> QueryResult<Vec<BlockRecord>>;
+    /// The blocks that stood at a revision.
+    fn blocks_at_revision(
+        &mut self,
+        tenant: &str,
+        customer: &str,
+        months: (NaiveDate, NaiveDate),
+        revision: i64,
+    ) -> QueryResult<Vec<BlockRecord>>;
+    /// Whether a revision from this one on was made before imports were kept, so that blocks it replaced may be gone.
+    fn is_revision_unrecorded(&mut self, tenant: &str, customer: &str, from: i64) -> QueryResult<bool>;
+    /// Replaces those of a customer: meter point and channel, each pair once.
+    fn set_meter_points(&mut self, tenant: &str, customer: &str, points: &[(&str, &str)]) -> QueryResult<()>;
+    /// Customer and channel, sorted.
+    fn customers_of_meter_point(&mut self, tenant: &str, meter_point: &str) -> QueryResult<Vec<(String, String)>>;
+    fn insert_import_meter_points(&mut self, records: &[MeterPointRecord]) -> QueryResult<usize>;
+    fn unfinished_import(&mut self, tenant: &str, resume_key: &[u8]) -> QueryResult<Option<ImportRecord>>;
+    /// 0 when somebody was faster.
+    fn insert_unfinished_import(&mut self, record: &ImportRecord) -> QueryResult<usize>;
+    /// By place.
+    fn import_meter_points(
+        &mut self,
+        tenant: &str,
+        import: &[u8],
+        conditions: &MeterPointConditions,
+        limit: i64,
+    ) -> QueryResult<Vec<MeterPointRecord>>;
+    /// How many meter points there are in each state.
+    fn import_meter_point_states(&mut self, tenant: &str, import: &[u8]) -> QueryResult<Vec<(String, i64)>>;
+    /// 0 when it is not pending any more.
+    fn settle_import_meter_point(&mut self, record: &MeterPointRecord) -> QueryResult<usize>;
+    /// The counts of an import's parts.
+    fn part_counts(&mut self, tenant: &str, import: &[u8]) -> QueryResult<Vec<String>>;
+    /// 0 when it is not incomplete any more.
+    fn finish_import(&mut self, tenant: &str, id: &[u8], state: &str, counts: &str) -> QueryResult<usize>;
 
     // ---- comparisons
     fn current_comparison(&mut self, tenant: &str, key_digest: &[u8]) -> QueryResult<Option<FullComparison>>;

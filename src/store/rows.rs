@@ -1,9 +1,12 @@
 //! Rows as the tables hold them, and their way into the service's words. None of them leaves `store`.
 
+mod imports;
+
 use chrono::NaiveDate;
 use diesel::prelude::*;
 use sha2::{Digest, Sha256};
 
+pub(super) use self::imports::{ImportRecord, MeterPointRecord, id_bytes, import_id};
 use super::engine::UnitError;
 use super::schema::{
     comparison_results, comparison_shared_inputs, comparisons, customer_versions, customers, plan_versions,
@@ -180,6 +183,9 @@ pub(super) struct UsageRevisionRecord {
     pub(super) file_name: Option<String>,
     pub(super) format: String,
     pub(super) sha256: Vec<u8>,
+    pub(super) import_id: Option<Vec<u8>>,
+    pub(super) removed: i64,
+    pub(super) channels: Option<String>,
 }
 
 impl UsageRevisionRecord {
@@ -191,6 +197,9 @@ impl UsageRevisionRecord {
             last_end: self.last_end,
             added: u64::try_from(self.added).map_err(corrupt)?,
             replaced: u64::try_from(self.replaced).map_err(corrupt)?,
+            removed: u64::try_from(self.removed).map_err(corrupt)?,
+            import_id: self.import_id.as_deref().map(import_id).transpose()?,
+            channels: self.channels.as_deref().map(|text| serde_json::from_str(text).map_err(corrupt)).transpose()?,
             file_name: self.file_name,
             format: self.format,
             sha256: hex::encode(self.sha256),

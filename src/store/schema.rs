@@ -103,6 +103,59 @@ diesel::table! {
         file_name -> Nullable<Text>,
         format -> Text,
         sha256 -> Binary,
+        import_id -> Nullable<Binary>,
+        removed -> BigInt,
+        channels -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    imports (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Binary,
+        kind -> Text,
+        state -> Text,
+        customer_id -> Nullable<Text>,
+        part_of -> Nullable<Binary>,
+        reverts -> Nullable<Binary>,
+        reverted_by -> Nullable<Binary>,
+        same_file_as -> Nullable<Binary>,
+        file_name -> Nullable<Text>,
+        sha256 -> Binary,
+        format -> Text,
+        n_bytes -> BigInt,
+        on_conflict -> Nullable<Text>,
+        counts -> Text,
+        choices -> Text,
+        warnings -> Text,
+        resume_key -> Nullable<Binary>,
+        revision_before -> Nullable<BigInt>,
+        revision_after -> Nullable<BigInt>,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    import_meter_points (tenant_id, import_id, place) {
+        tenant_id -> Text,
+        import_id -> Binary,
+        place -> Integer,
+        meter_point_id -> Nullable<Text>,
+        n_readings -> BigInt,
+        state -> Text,
+        customer_id -> Nullable<Text>,
+        part_id -> Nullable<Binary>,
+        code -> Nullable<Text>,
+        detail -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    customer_meter_points (tenant_id, meter_point_id, customer_id, channel) {
+        tenant_id -> Text,
+        meter_point_id -> Text,
+        customer_id -> Text,
+        channel -> Text,
     }
 }
 

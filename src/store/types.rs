@@ -1,5 +1,6 @@
 //! The values that pass between the service and the store.
 
+mod imports;
 mod shared;
 
 use std::collections::BTreeMap;
@@ -7,10 +8,16 @@ use std::ops::Range;
 
 use chrono::NaiveDate;
 
+pub use self::imports::{
+    CustomerShare, FillZero, ImportCounts, ImportFilter, ImportKind, ImportOutcome, ImportPreview, ImportRow,
+    ImportSource, ImportState, MeterPointRefusal, MeterPointRow, MeterPointState, MeterPointsImport, Reverted,
+    RevisionChanges, RevisionChannel, ShareMeterPoint, Shared, UsageImport,
+};
 pub use self::shared::{NewSharedInput, NewerSharedInput, SharedInput, SharedInputEntry, SharedKind};
-use crate::usage::{Channel, OnConflict, Reading, Series};
+use crate::usage::{Channel, Series};
 use crate::words::{
-    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, InputName, PlanId, PlanReference, TenantId, Timestamp,
+    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, ImportId, InputName, PlanId, PlanReference, TenantId,
+    Timestamp,
 };
 
 /// What a PUT did.
@@ -110,40 +117,6 @@ pub struct PlanFilter {
     pub in_force_on: Option<NaiveDate>,
 }
 
-/// Readings to be merged, each channel sorted by start and free of overlap, with a note on where they come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UsageImport {
-    /// By channel; may hold [`crate::usage::Quality::Missing`].
-    pub readings: BTreeMap<Channel, Vec<Reading>>,
-    /// Rule for readings that differ.
-    pub on_conflict: OnConflict,
-    /// Name of the file, if there was one.
-    pub file_name: Option<String>,
-    /// SHA-256 of what was sent.
-    pub sha256: [u8; 32],
-    /// The reader that understood it: `csv`, `json`.
-    pub format: String,
-}
-
-/// What an import did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportOutcome {
-    /// Readings where none was.
-    pub added: u64,
-    /// Readings that replaced another one.
-    pub replaced: u64,
-    /// Readings that differ and did not replace the stored one.
-    pub kept: u64,
-    /// Readings that were there already.
-    pub unchanged: u64,
-    /// Usage revision before.
-    pub revision_before: i64,
-    /// Usage revision after: the same if nothing changed.
-    pub revision_after: i64,
-    /// Comparisons that became stale by this.
-    pub stale: Vec<ComparisonId>,
-}
-
 /// Revision of the block of one channel and UTC month.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct BlockRevision {
@@ -179,6 +152,12 @@ pub struct UsageRevision {
     pub added: u64,
     /// Readings replaced.
     pub replaced: u64,
+    /// Readings removed.
+    pub removed: u64,
+    /// The import that made it; `None` where it was made before imports were kept.
+    pub import_id: Option<ImportId>,
+    /// What it changed, by channel; `None` likewise.
+    pub channels: Option<Vec<RevisionChannel>>,
     /// Name of the file, if there was one.
     pub file_name: Option<String>,
     /// The reader.

@@ -1,9 +1,10 @@
 //! One channel and UTC month of readings as bytes, and back.
 //!
-//! Layout, version 1: the version byte; four bytes of SHA-256 over what follows them; stretches of time (gap before,
+//! Layout: the version byte; four bytes of SHA-256 over what follows them; stretches of time (gap before,
 //! interval length, number of intervals); stretches of quality; the values that are there, by pco, which finds
 //! their common divisor (a meter counts whole watt-hours). Numbers are LEB128. A block is small (a month of half
-//! hours is some 2 kB), so it is read and written whole.
+//! hours is some 2 kB), so it is read and written whole. Version 1 has two bits for a quality. Version 2 has three and is
+//! written only where a reading needs them, so that blocks without one can be read by earlier programs.
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -11,6 +12,8 @@ use thiserror::Error;
 use super::{Quality, Reading};
 
 const VERSION: u8 = 1;
+/// Qualities of three bits.
+const VERSION_WIDE: u8 = 2;
 const HEADER_LENGTH: usize = 5;
 /// A month of seconds: more intervals than this are no month.
 const MAX_READINGS: u64 = 31 * 86_400;
@@ -48,7 +51,9 @@ pub fn encode(readings: &[Reading]) -> Vec<u8> {
         end = reading.end();
     }
 
-    let mut block = vec![VERSION, 0, 0, 0, 0];
+    let is_wide = qualities.iter().any(|(_, quality)| code(*quality) > 3);
+    let (version, bits) = if is_wide { (VERSION_WIDE, 3) } else { (VERSION, 2) };
+    let mut block = vec![version, 0, 0, 0, 0];
     put(&mut block, stretches.len() as u64);
     for (gap, seconds, count) in stretches {
         put(&mut block, zigzag(gap));
@@ -57,7 +62,7 @@ pub fn encode(readings: &[Reading]) -> Vec<u8> {
     }
     put(&mut block, qualities.len() as u64);
     for (count, quality) in qualities {
-        put(&mut block, count << 2 | code(quality));
+        put(&mut block, count << bits | code(quality));
     }
     let config = pco::ChunkConfig::default();
     block.extend(pco::standalone::simple_compress(&values, &config).expect("the default configuration is a valid one"));
@@ -72,11 +77,12 @@ pub fn encode(readings: &[Reading]) -> Vec<u8> {
 /// * [`BlockError::UnknownVersion`] when the first byte is not known.
 /// * [`BlockError::Damaged`] when a byte is missing or differs from what was written.
 pub fn decode(block: &[u8]) -> Result<Vec<Reading>, BlockError> {
-    match block.first() {
-        Some(&VERSION) => {}
+    let bits = match block.first() {
+        Some(&VERSION) => 2,
+        Some(&VERSION_WIDE) => 3,
         Some(other) => return Err(BlockError::UnknownVersion(*other)),
         None => return Err(BlockError::Damaged),
-    }
+    };
     let (header, mut rest) = block.split_at_checked(HEADER_LENGTH).ok_or(BlockError::Damaged)?;
     if header[1..] != checksum(rest) {
         return Err(BlockError::Damaged);
@@ -101,11 +107,12 @@ pub fn decode(block: &[u8]) -> Result<Vec<Reading>, BlockError> {
     let mut qualities = Vec::new();
     for _ in 0..n_qualities {
         let number = take(&mut rest)?;
-        let count = usize::try_from(number >> 2).map_err(|_| BlockError::Damaged)?;
+        let count = usize::try_from(number >> bits).map_err(|_| BlockError::Damaged)?;
         if count > times.len() - qualities.len() {
             return Err(BlockError::Damaged);
         }
-        qualities.extend(std::iter::repeat_n(quality(number), count));
+        let quality = quality(number & ((1 << bits) - 1)).ok_or(BlockError::Damaged)?;
+        qualities.extend(std::iter::repeat_n(quality, count));
     }
     let values = pco::standalone::simple_decompress::<i64>(rest).map_err(|_| BlockError::Damaged)?;
     let n_values = qualities.iter().filter(|quality| **quality != Quality::Missing).count();
@@ -136,15 +143,18 @@ fn code(quality: Quality) -> u64 {
         Quality::Substituted => 1,
         Quality::Estimated => 2,
         Quality::Missing => 3,
+        Quality::FilledZero => 4,
     }
 }
 
-fn quality(number: u64) -> Quality {
-    match number & 3 {
-        0 => Quality::Measured,
-        1 => Quality::Substituted,
-        2 => Quality::Estimated,
-        _ => Quality::Missing,
+fn quality(code: u64) -> Option<Quality> {
+    match code {
+        0 => Some(Quality::Measured),
+        1 => Some(Quality::Substituted),
+        2 => Some(Quality::Estimated),
+        3 => Some(Quality::Missing),
+        4 => Some(Quality::FilledZero),
+        _ => None,
     }
 }
 
@@ -219,6 +229,15 @@ mod tests {
         assert_eq!(decode(&[]), Err(BlockError::Damaged));
     }
 
+    #[test]
+    fn only_a_block_that_needs_it_has_the_wide_layout() {
+        let hour = |quality| Reading { start: 0, seconds: 3600, milliwatt_hours: 0, quality };
+        assert_eq!(encode(&[hour(Quality::Missing)])[0], VERSION);
+        let filled = [hour(Quality::FilledZero)];
+        assert_eq!(encode(&filled)[0], VERSION_WIDE);
+        assert_eq!(decode(&encode(&filled)).unwrap(), filled);
+    }
+
     /// The goal is 2.5 bytes a reading for real households, blocks of a month, checksum and all.
     #[test]
     fn real_households_take_few_bytes() {
@@ -261,7 +280,13 @@ mod tests {
     }
 
     fn any_quality() -> impl Strategy<Value = Quality> {
-        prop::sample::select(vec![Quality::Measured, Quality::Substituted, Quality::Estimated, Quality::Missing])
+        prop::sample::select(vec![
+            Quality::Measured,
+            Quality::Substituted,
+            Quality::Estimated,
+            Quality::FilledZero,
+            Quality::Missing,
+        ])
     }
 
     proptest! {
@@ -282,9 +307,11 @@ mod tests {
 
         #[test]
         fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            let mut bytes = bytes;
-            bytes.insert(0, VERSION);
-            let _ = decode(&bytes);
+            for version in [VERSION, VERSION_WIDE] {
+                let mut bytes = bytes.clone();
+                bytes.insert(0, version);
+                let _ = decode(&bytes);
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 //! New readings of one channel merged into the stored ones. Pure: nothing is read or written here.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use thiserror::Error;
@@ -21,6 +20,18 @@ pub enum OnConflict {
     Refuse,
 }
 
+impl OnConflict {
+    /// The rule's name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReplaceUnlessWorse => "replace_unless_worse",
+            Self::Replace => "replace",
+            Self::Keep => "keep",
+            Self::Refuse => "refuse",
+        }
+    }
+}
+
 /// What a merge made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Merged {
@@ -34,8 +45,6 @@ pub struct Merged {
     pub kept: u64,
     /// Readings that were there already.
     pub unchanged: u64,
-    /// The instants that were added or replaced, sorted and as few ranges as possible, seconds since the epoch.
-    pub changed: Vec<Range<i64>>,
 }
 
 /// Why readings cannot be merged. Instants are seconds since the epoch.
@@ -73,7 +82,8 @@ fn utc(seconds: i64) -> String {
 
 /// Merges `incoming` into `stored`, both sorted by start; `stored` is free of overlap.
 ///
-/// Intervals correct each other only if they have the same start and length.
+/// Intervals correct each other only if they have the same start and length. A gap that was declared zero is no reading:
+/// whatever `on_conflict` says, any reading takes its place, also one of another length, and it takes that of none.
 ///
 /// # Errors
 /// * [`MergeError::Overlap`] when a new interval overlaps another one that is not the same interval, whatever
@@ -95,10 +105,13 @@ pub fn merge(stored: &[Reading], incoming: &[Reading], on_conflict: OnConflict) 
         let (before, after) = rest.split_at(n_before);
         merged.readings.extend_from_slice(before);
         rest = after;
+        while rest.first().is_some_and(|old| gives_way(old, new)) {
+            rest = &rest[1..];
+        }
         match rest.first().filter(|old| old.start < new.end()) {
             None => {
                 merged.added += 1;
-                merged.change(new);
+                merged.readings.push(*new);
             }
             Some(old) if old.start != new.start || old.seconds != new.seconds => return Err(overlap(new, old)),
             Some(old) => {
@@ -110,7 +123,7 @@ pub fn merge(stored: &[Reading], incoming: &[Reading], on_conflict: OnConflict) 
                     .ok_or(MergeError::Differs { start: new.start })?
                 {
                     merged.replaced += 1;
-                    merged.change(new);
+                    merged.readings.push(*new);
                 } else {
                     merged.kept += 1;
                     merged.readings.push(*old);
@@ -122,23 +135,30 @@ pub fn merge(stored: &[Reading], incoming: &[Reading], on_conflict: OnConflict) 
     Ok(merged)
 }
 
-impl Merged {
-    fn change(&mut self, reading: &Reading) {
-        self.readings.push(*reading);
-        match self.changed.last_mut() {
-            Some(range) if range.end == reading.start => range.end = reading.end(),
-            _ => self.changed.push(reading.start..reading.end()),
-        }
-    }
+/// Whether an interval is a gap that was declared zero, in the way of a reading of another interval.
+fn gives_way(old: &Reading, new: &Reading) -> bool {
+    let is_same = (old.start, old.seconds) == (new.start, new.seconds);
+    old.quality == Quality::FilledZero && is_read(new.quality) && old.start < new.end() && !is_same
+}
+
+/// Whether somebody says how much energy it was: measured, substituted, estimated.
+fn is_read(quality: Quality) -> bool {
+    quality < Quality::FilledZero
 }
 
 /// Whether the new reading replaces one that differs; `None`: neither, the import is refused.
 fn replaces(old: Quality, new: Quality, on_conflict: OnConflict) -> Option<bool> {
+    if old == Quality::FilledZero && is_read(new) {
+        return Some(true);
+    }
+    if new == Quality::FilledZero && is_read(old) {
+        return Some(false);
+    }
     match on_conflict {
         OnConflict::Refuse => None,
         OnConflict::Keep => Some(false),
         OnConflict::Replace => Some(true),
-        OnConflict::ReplaceUnlessWorse => Some(new.cmp(&old) != Ordering::Greater),
+        OnConflict::ReplaceUnlessWorse => Some(new <= old),
     }
 }
 
@@ -150,7 +170,12 @@ fn overlap(incoming: &Reading, other: &Reading) -> MergeError {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::{changed_instants, differences};
     use super::*;
+
+    fn changed(stored: &[Reading], merged: &Merged) -> Vec<Range<i64>> {
+        changed_instants(&differences(stored, &merged.readings))
+    }
 
     fn reading(start: i64, seconds: u32, milliwatt_hours: i64) -> Reading {
         Reading { start, seconds, milliwatt_hours, quality: Quality::Measured }
@@ -163,9 +188,9 @@ mod tests {
     #[test]
     fn new_readings_are_added_and_the_same_again_changes_nothing() {
         let merged = merge(&[], &hours(&[1, 2, 3]), OnConflict::default()).unwrap();
-        assert_eq!((merged.added, merged.changed.len(), &merged.changed[0]), (3, 1, &(0..10_800)));
+        assert_eq!((merged.added, changed(&[], &merged).as_slice()), (3, std::slice::from_ref(&(0..10_800))));
         let again = merge(&merged.readings, &hours(&[1, 2, 3]), OnConflict::default()).unwrap();
-        assert_eq!((again.unchanged, again.added, again.changed.len()), (3, 0, 0));
+        assert_eq!((again.unchanged, again.added, changed(&merged.readings, &again).len()), (3, 0, 0));
         assert_eq!(again.readings, merged.readings);
     }
 
@@ -174,15 +199,16 @@ mod tests {
         let stored = [reading(0, 3600, 1), reading(7200, 3600, 3)];
         let merged = merge(&stored, &hours(&[1, 2, 3]), OnConflict::Refuse).unwrap();
         assert_eq!((merged.added, merged.unchanged), (1, 2));
-        assert_eq!((merged.changed.len(), &merged.changed[0]), (1, &(3600..7200)));
+        assert_eq!(changed(&stored, &merged).as_slice(), std::slice::from_ref(&(3600..7200)));
         assert_eq!(merged.readings, hours(&[1, 2, 3]));
     }
 
     #[test]
     fn a_correction_replaces_and_names_only_what_changed() {
-        let merged = merge(&hours(&[1, 2, 3, 4]), &hours(&[1, 9, 3, 8]), OnConflict::default()).unwrap();
+        let stored = hours(&[1, 2, 3, 4]);
+        let merged = merge(&stored, &hours(&[1, 9, 3, 8]), OnConflict::default()).unwrap();
         assert_eq!((merged.replaced, merged.unchanged), (2, 2));
-        assert_eq!(merged.changed, [3600..7200, 10_800..14_400]);
+        assert_eq!(changed(&stored, &merged), [3600..7200, 10_800..14_400]);
         assert_eq!(merged.readings, hours(&[1, 9, 3, 8]));
     }
 
@@ -198,6 +224,51 @@ mod tests {
         assert_eq!(better.replaced, 1);
         let missing = [Reading { quality: Quality::Missing, ..reading(0, 3600, 0) }];
         assert_eq!(merge(&stored, &missing, OnConflict::ReplaceUnlessWorse).unwrap().kept, 1);
+    }
+
+    /// Every pair of qualities under every rule: what becomes of a stored reading that another one differs from.
+    #[test]
+    fn every_pair_of_qualities_follows_the_stated_rule() {
+        use Quality::{Estimated, FilledZero, Measured, Missing, Substituted};
+        let all = [Measured, Substituted, Estimated, FilledZero, Missing];
+        let one = |milliwatt_hours, quality| {
+            let milliwatt_hours = if quality < FilledZero { milliwatt_hours } else { 0 };
+            [Reading { milliwatt_hours, quality, ..reading(0, 3600, 0) }]
+        };
+        // Rows: what is stored; columns: what comes; y replaces, n is kept, x is refused, - is the same.
+        let table = [
+            (OnConflict::ReplaceUnlessWorse, ["ynnnn", "yynnn", "yyynn", "yyy-n", "yyyy-"]),
+            (OnConflict::Replace, ["yyyny", "yyyny", "yyyny", "yyy-y", "yyyy-"]),
+            (OnConflict::Keep, ["nnnnn", "nnnnn", "nnnnn", "yyy-n", "nnnn-"]),
+            (OnConflict::Refuse, ["xxxnx", "xxxnx", "xxxnx", "yyy-x", "xxxx-"]),
+        ];
+        for (on_conflict, rows) in table {
+            for (old, row) in all.into_iter().zip(rows) {
+                for (new, expected) in all.into_iter().zip(row.chars()) {
+                    let (stored, incoming) = (one(1, old), one(2, new));
+                    let merged = merge(&stored, &incoming, on_conflict);
+                    let told = match &merged {
+                        Err(MergeError::Differs { start: 0 }) => 'x',
+                        Ok(merged) if merged.unchanged == 1 => '-',
+                        Ok(merged) if merged.replaced == 1 && merged.readings == incoming => 'y',
+                        Ok(merged) if merged.kept == 1 && merged.readings == stored => 'n',
+                        other => panic!("{other:?}"),
+                    };
+                    assert_eq!(told, expected, "{new:?} over {old:?}, {on_conflict:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_reading_of_another_length_takes_the_place_of_declared_zeros() {
+        let zero = |start| Reading { quality: Quality::FilledZero, ..reading(start, 900, 0) };
+        let stored = [zero(0), zero(900), zero(1800), zero(2700), zero(3600)];
+        let merged = merge(&stored, &hours(&[8]), OnConflict::Keep).unwrap();
+        assert_eq!(merged.readings, [reading(0, 3600, 8), zero(3600)]);
+        assert_eq!((merged.added, changed(&stored, &merged).as_slice()), (1, std::slice::from_ref(&(0..3600))));
+        let missing = [Reading { quality: Quality::Missing, ..reading(0, 3600, 0) }];
+        assert!(matches!(merge(&stored, &missing, OnConflict::Replace), Err(MergeError::Overlap { .. })));
     }
 
     #[test]

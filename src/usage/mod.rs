@@ -7,11 +7,14 @@
 //! `block.rs` (a month of readings as bytes). No tariff and no money here.
 
 pub mod block;
+mod changes;
 mod choose;
 mod collect;
+mod coverage;
 mod detect;
 mod error;
 mod file;
+mod fill;
 mod inspect;
 mod interval;
 mod merge;
@@ -28,10 +31,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+pub use changes::{ChangeSum, DayChange, ReadingChange, changed_days, changed_instants, differences, kwh};
 pub use choose::{ChannelChoice, ChoiceError, channels_of_meter, choose};
+pub use coverage::{MonthCoverage, MonthSpan, coverage};
 pub use detect::{ReadOptions, StampSide, UsageReader, detect, formats, open, read};
 pub use error::{UsageCode, UsageError};
 pub use file::{Direction, FileSeries, Quantity, SeriesLabel, UsageFile, UsageWarning};
+pub use fill::{FillError, fill_zero};
 pub use inspect::{InspectedRange, InspectedSeries, Inspection, Problem, inspect, inspect_with};
 pub use merge::{MergeError, Merged, OnConflict, merge};
 pub use number::milliwatt_hours;
@@ -110,8 +116,23 @@ pub enum Quality {
     Substituted,
     /// Estimated.
     Estimated,
+    /// Nobody read it: whoever imported declared the gap to be zero. Any reading takes its place.
+    FilledZero,
     /// Said to be missing: no energy is known. Counts as a gap.
     Missing,
+}
+
+impl Quality {
+    /// The word in files and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Substituted => "substituted",
+            Self::Estimated => "estimated",
+            Self::FilledZero => "filled_zero",
+            Self::Missing => "missing",
+        }
+    }
 }
 
 /// Energy in `[start, start + seconds)`.

@@ -171,7 +171,8 @@ fn take<T: pco::data_types::Number>(bytes: &mut &[u8]) -> io::Result<Vec<T>> {
     pco::standalone::simple_decompress(column).map_err(io::Error::other)
 }
 
-const QUALITIES: [Quality; 4] = [Quality::Measured, Quality::Substituted, Quality::Estimated, Quality::Missing];
+const QUALITIES: [Quality; 5] =
+    [Quality::Measured, Quality::Substituted, Quality::Estimated, Quality::Missing, Quality::FilledZero];
 
 /// 0: blank; else the quality's place in [`QUALITIES`], from 1.
 fn mark_of(quality: Option<Quality>) -> u32 {

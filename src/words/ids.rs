@@ -259,41 +259,54 @@ impl Ord for PlanReference {
     }
 }
 
-/// A stored answer. `UUIDv7`, made here and never by a database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ComparisonId(Uuid);
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub struct $name(Uuid);
 
-impl ComparisonId {
-    /// A new id, later than those this process made before.
-    #[expect(clippy::new_without_default, reason = "two calls give two ids: no default value")]
-    pub fn new() -> Self {
-        Self(Uuid::now_v7())
-    }
+        impl $name {
+            /// A new id, later than those this process made before.
+            #[expect(clippy::new_without_default, reason = "two calls give two ids: no default value")]
+            pub fn new() -> Self {
+                Self(Uuid::now_v7())
+            }
 
-    /// The sixteen bytes.
-    pub fn as_uuid(self) -> Uuid {
-        self.0
-    }
+            /// The sixteen bytes.
+            pub fn as_uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl From<Uuid> for $name {
+            fn from(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                Uuid::try_parse(text).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+    };
 }
 
-impl From<Uuid> for ComparisonId {
-    fn from(uuid: Uuid) -> Self {
-        Self(uuid)
-    }
-}
-
-impl FromStr for ComparisonId {
-    type Err = uuid::Error;
-    fn from_str(text: &str) -> Result<Self, uuid::Error> {
-        Uuid::try_parse(text).map(Self)
-    }
-}
-
-impl fmt::Display for ComparisonId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
-    }
-}
+uuid_id!(
+    /// A stored answer. `UUIDv7`, made here and never by a database.
+    ComparisonId
+);
+uuid_id!(
+    /// The record of one import of readings. `UUIDv7`, made here and never by a database: a later one is greater.
+    ImportId
+);
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ mod period;
 mod timestamp;
 
 pub use customer::{AttributeValue, AttributeWord, CustomerDocument, DatedValue, MeterPoint};
-pub use ids::{ComparisonId, CustomerId, IdError, InputName, PeriodId, PlanId, PlanReference, TenantId};
+pub use ids::{ComparisonId, CustomerId, IdError, ImportId, InputName, PeriodId, PlanId, PlanReference, TenantId};
 pub(crate) use period::dated;
 pub use period::{BillingPeriod, MAX_PERIOD_DAYS, PeriodError, RegisteredPeriod};
 pub use timestamp::Timestamp;

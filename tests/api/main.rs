@@ -4,6 +4,7 @@
 mod conditions;
 mod foreign;
 mod helpers;
+mod imports;
 mod includes;
 mod price_series;
 mod processes;

@@ -262,6 +262,37 @@ fn cases(app: &TestApp) -> Vec<Case> {
             get(&format!("/v1/comparisons/{stored}/diff?with=0198aaaa-0000-7000-8000-000000000000")),
             None,
         ),
+        (Code::ImportNotFound, get("/v1/imports/0198aaaa-0000-7000-8000-000000000000"), None),
+        (Code::ImportNotFound, app.send("POST", "/v1/imports/0198aaaa-0000-7000-8000-000000000000/revert", &[], &[]), None),
+        (Code::UsageRevisionNotFound, get("/v1/customers/c-1/usage/revisions/9"), at("id", json!("9"))),
+        (Code::UsageRevisionNotFound, get("/v1/customers/c-1/usage/revisions/0"), at("id", json!("0"))),
+        (
+            Code::UsageRevisionNotFound,
+            get("/v1/customers/c-1/usage?start=2026-06-01&end=2026-06-02&revision=9"),
+            at("id", json!("9")),
+        ),
+        (Code::InvalidParameter, get("/v1/imports?sha256=07"), at("parameter", json!("sha256"))),
+        (Code::InvalidParameter, get("/v1/imports?state=lost"), at("parameter", json!("state"))),
+        (
+            Code::InvalidParameter,
+            app.import_with("c-1", &june(1.0), "?fill_start=2026-06-01"),
+            at("parameter", json!("fill_start")),
+        ),
+        (
+            Code::InvalidParameter,
+            app.import_with("c-1", &june(1.0), "?fill=zero&fill_start=2026-06-01"),
+            at("parameter", json!("fill_end")),
+        ),
+        (Code::InvalidParameter, app.import_with("c-1", &june(1.0), "?dry_run=1"), at("parameter", json!("dry_run"))),
+        (
+            Code::FillUneven,
+            app.import_with(
+                "c-1",
+                "start,end,kwh\n2027-06-01T00:00:00Z,2027-06-01T01:00:00Z,1\n2027-06-01T01:30:00Z,2027-06-01T02:30:00Z,1\n",
+                "?fill=zero",
+            ),
+            None,
+        ),
         (Code::NoPredecessor, app.diff(&stored), None),
         (Code::MethodNotAllowed, app.send("DELETE", "/v1/customers/c-1", &[], &[]), None),
         (Code::MethodNotAllowed, app.json("POST", "/v1/plans/flat", &flat("x", "1")), None),
@@ -418,6 +449,19 @@ fn every_code_is_provoked_and_nothing_is_stored(engine: Engine) {
     refused(&app.supersede(&id, &json!({"reason": "manual", "force": true})), Code::NewerEngine);
     provoked.insert(Code::NewerEngine);
 
+    // A revert, and a revision of an earlier release.
+    let wrong = app.import("c-1", &hours("2026-07-01T00:00:00Z", 2, 7.0)).expect(200).json();
+    let revert = |import: &Value| {
+        app.send("POST", &format!("/v1/imports/{}/revert", import["import_id"].as_str().unwrap()), &[], &[])
+    };
+    let reverted = revert(&wrong).expect(201).json();
+    refused(&revert(&reverted), Code::ImportNotRevertible);
+    app.database.execute("UPDATE usage_revisions SET import_id = NULL WHERE revision = 2");
+    let gone = app.get("/v1/customers/c-1/usage?start=2026-06-01&end=2026-06-02&revision=1");
+    refused(&gone, Code::UsageRevisionGone);
+    refused(&app.get("/v1/customers/c-1/usage/revisions/1"), Code::UsageRevisionGone);
+    provoked.extend([Code::ImportNotRevertible, Code::UsageRevisionGone]);
+
     provoked.extend(PROVOKED_AT_STOPS);
     provoked.extend(PROVOKED_WITHOUT_DATABASE);
     let missing: Vec<&Code> = Code::ALL.iter().filter(|code| !provoked.contains(code)).collect();
@@ -465,7 +509,10 @@ on_both_engines! {
             "/v1/calendars/X", "/v1/calendars?cursor=X", "/v1/price-series/X", "/v1/price-series?cursor=X", "/v1/price-series/spot?start=X", "/v1/price-series/spot?cursor=X",
             "/v1/comparisons?cursor=X", "/v1/comparisons?customer_id=X", "/v1/comparisons?billing_period=X", "/v1/comparisons?created_from=X",
             "/v1/plans?q=X", "/v1/plans?tag=X", "/v1/plans?provider=X", "/v1/plans?in_force_on=X", "/v1/plans?cursor=X",
-            "/v1/customers/c-1/usage?start=X&end=2026-06-02", "/v1/customers/c-1/usage/revisions?cursor=X", "/v1/comparisons/as-of?customer_id=c-1&at=X"];
+            "/v1/customers/c-1/usage?start=X&end=2026-06-02", "/v1/customers/c-1/usage/revisions?cursor=X", "/v1/comparisons/as-of?customer_id=c-1&at=X",
+            "/v1/imports/X", "/v1/imports?cursor=X", "/v1/imports?customer_id=X", "/v1/imports?sha256=X", "/v1/imports?part_of=X",
+            "/v1/customers/c-1/usage/revisions/X", "/v1/customers/c-1/usage/coverage?start=X&end=X", "/v1/customers/c-1/usage/coverage?cursor=X",
+            "/v1/customers/c-1/usage?start=2026-06-01&end=2026-06-02&revision=X"];
         for path in paths {
             for odd in odd {
                 let reply = app.get(&path.replace('X', &encoded(odd)));

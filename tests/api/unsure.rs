@@ -9,6 +9,7 @@ use chrono::NaiveDate;
 use samebill::app;
 use samebill::config::Settings;
 use samebill::store::*;
+use samebill::usage::{Channel, Reading};
 use samebill::words::*;
 use serde_json::json;
 
@@ -129,6 +130,41 @@ impl Store for Unsure {
     }
     fn import_usage(&self, t: &TenantId, c: &CustomerId, i: &UsageImport, now: Timestamp) -> Res<ImportOutcome> {
         self.store.import_usage(t, c, i, now)
+    }
+    fn preview_import(&self, t: &TenantId, c: &CustomerId, i: &UsageImport, now: Timestamp) -> Res<ImportPreview> {
+        self.store.preview_import(t, c, i, now)
+    }
+    fn revert_import(&self, t: &TenantId, id: ImportId, new_id: ImportId, now: Timestamp) -> Res<Reverted> {
+        self.store.revert_import(t, id, new_id, now)
+    }
+    fn preview_revert(&self, t: &TenantId, id: ImportId, new_id: ImportId, now: Timestamp) -> Res<ImportPreview> {
+        self.store.preview_revert(t, id, new_id, now)
+    }
+    fn import(&self, t: &TenantId, id: ImportId) -> Res<Option<ImportRow>> {
+        self.store.import(t, id)
+    }
+    fn list_imports(
+        &self,
+        t: &TenantId,
+        f: &ImportFilter,
+        before: Option<ImportId>,
+        limit: u32,
+    ) -> Res<Vec<ImportRow>> {
+        self.store.list_imports(t, f, before, limit)
+    }
+    fn usage_at_revision(&self, t: &TenantId, c: &CustomerId, w: Range<i64>, revision: i64) -> Res<StoredUsage> {
+        self.store.usage_at_revision(t, c, w, revision)
+    }
+    fn usage_changes(&self, t: &TenantId, c: &CustomerId, revision: i64) -> Res<RevisionChanges> {
+        self.store.usage_changes(t, c, revision)
+    }
+    fn readings(
+        &self,
+        t: &TenantId,
+        c: &CustomerId,
+        window: Option<Range<i64>>,
+    ) -> Res<BTreeMap<Channel, Vec<Reading>>> {
+        self.store.readings(t, c, window)
     }
     fn usage(&self, t: &TenantId, c: &CustomerId, window: Range<i64>) -> Res<StoredUsage> {
         self.store.usage(t, c, window)

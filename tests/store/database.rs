@@ -109,7 +109,7 @@ impl Db {
         self.store.put_plan(&self.tenant, &id.parse().unwrap(), &new, self.now()).unwrap().into_inner()
     }
 
-    pub(crate) fn import(&self, customer_id: &str, readings: Vec<Reading>) -> ImportOutcome {
+    pub(crate) fn import(&self, customer_id: &str, readings: Vec<Reading>) -> Imported {
         self.try_import(customer_id, readings, OnConflict::default()).unwrap()
     }
 
@@ -118,9 +118,12 @@ impl Db {
         customer_id: &str,
         readings: Vec<Reading>,
         on_conflict: OnConflict,
-    ) -> Result<ImportOutcome, StoreError> {
-        let import = usage_import(readings, on_conflict);
-        self.store.import_usage(&self.tenant, &customer(customer_id), &import, self.now())
+    ) -> Result<Imported, StoreError> {
+        self.try_import_of(customer_id, &usage_import(readings, on_conflict))
+    }
+
+    pub(crate) fn try_import_of(&self, customer_id: &str, import: &UsageImport) -> Result<Imported, StoreError> {
+        self.store.import_usage(&self.tenant, &customer(customer_id), import, self.now()).map(Imported::from)
     }
 
     /// A question about June 2026 under a plan, made from what is stored now.
@@ -224,6 +227,35 @@ impl Db {
     }
 }
 
+/// What an import did, at hand.
+#[derive(Debug)]
+pub(crate) struct Imported {
+    pub(crate) id: ImportId,
+    pub(crate) added: u64,
+    pub(crate) replaced: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) revision_before: i64,
+    pub(crate) revision_after: i64,
+    pub(crate) stale: Vec<ComparisonId>,
+    pub(crate) record: ImportRow,
+}
+
+impl From<ImportOutcome> for Imported {
+    fn from(outcome: ImportOutcome) -> Self {
+        let ImportOutcome { record, stale } = outcome;
+        Self {
+            id: record.id,
+            added: record.counts.added,
+            replaced: record.counts.replaced,
+            unchanged: record.counts.unchanged,
+            revision_before: record.revision_before.unwrap(),
+            revision_after: record.revision_after.unwrap(),
+            stale,
+            record,
+        }
+    }
+}
+
 pub(crate) fn cause(force: bool) -> SupersedeCause {
     SupersedeCause { reason: "usage_corrected".to_owned(), note: Some("a note".to_owned()), force }
 }
@@ -260,11 +292,26 @@ pub(crate) fn plan(document: &str, from: Option<&str>, to: Option<&str>) -> NewP
 
 pub(crate) fn usage_import(readings: Vec<Reading>, on_conflict: OnConflict) -> UsageImport {
     UsageImport {
+        id: ImportId::new(),
         readings: BTreeMap::from([(Channel::import(), readings)]),
         on_conflict,
+        fill: None,
+        source: import_source(7),
+    }
+}
+
+/// A file all of whose bytes of SHA-256 are this one.
+pub(crate) fn import_source(digest: u8) -> ImportSource {
+    ImportSource {
         file_name: Some("file.csv".to_owned()),
-        sha256: [7; 32],
+        sha256: [digest; 32],
         format: "csv".to_owned(),
+        n_bytes: 1_000,
+        rows: 720,
+        exact_repeats: 1,
+        blank: 2,
+        choices: serde_json::json!({"import": "kwh"}),
+        warnings: serde_json::json!([]),
     }
 }
 

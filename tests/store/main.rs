@@ -9,6 +9,7 @@ mod resources;
 mod servers;
 mod shared;
 mod superseding;
+mod undo;
 
 /// Declares each behaviour once and runs it on both engines, each time on a fresh database.
 macro_rules! on_both_engines {

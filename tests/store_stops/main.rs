@@ -30,7 +30,7 @@ fn on_each(story: impl Fn(&Db)) {
 /// Each thing that writes, done for a customer (and a plan of the same name) for whom it changes something, and
 /// whether it says that it did.
 type Write = fn(&Db, &str) -> bool;
-const WRITES: [(&str, Write); 6] = [
+const WRITES: [(&str, Write); 7] = [
     ("put_customer", |db, id| {
         let put = db.store.put_customer(&db.tenant, &customer(id), &document(Some("Ann")), db.now()).unwrap();
         matches!(put, Put::Changed(Customer { version: 2, .. }))
@@ -48,6 +48,13 @@ const WRITES: [(&str, Write); 6] = [
         let outcome = db.import(id, hours("2026-06-30".."2026-07-02", 2));
         (outcome.added, outcome.replaced, outcome.revision_after, outcome.stale.len()) == (24, 24, 2, 1)
     }),
+    ("revert_import", |db, id| {
+        let newest = db.store.list_imports(&db.tenant, &ImportFilter::default(), None, 1).unwrap();
+        let reverted = db.store.revert_import(&db.tenant, newest[0].id, ImportId::new(), db.now()).unwrap();
+        let Reverted::Done(outcome) = reverted else { return false };
+        let customer = outcome.record.customer_id.as_ref().unwrap();
+        (customer.as_str(), outcome.record.counts.removed, outcome.stale.len()) == (id, 720, 1)
+    }),
     ("insert_comparison", |db, id| matches!(db.insert(&db.question(id, &["tou"])), Inserted::Created(_))),
     ("supersede", |db, id| {
         let new = db.question(id, &[id]);
@@ -64,10 +71,18 @@ fn prepare(db: &Db, id: &str) {
 }
 
 fn n_rows(db: &Db) -> i64 {
-    ["customer_versions", "plan_versions", "registered_periods", "usage_revisions", "comparisons", "comparison_results"]
-        .map(|table| db.count(table))
-        .iter()
-        .sum()
+    [
+        "customer_versions",
+        "plan_versions",
+        "registered_periods",
+        "imports",
+        "usage_revisions",
+        "comparisons",
+        "comparison_results",
+    ]
+    .map(|table| db.count(table))
+    .iter()
+    .sum()
 }
 
 fn each_write_with(stop: &str, action: &str) {
@@ -77,7 +92,9 @@ fn each_write_with(stop: &str, action: &str) {
             let before = n_rows(db);
             fail::cfg(format!("store::{name}::{stop}"), action).unwrap();
             assert!(write(db, name), "{name} on {}", db.url);
-            let n_new = if name == "insert_comparison" || name == "supersede" { 2 } else { 1 };
+            // The import and its revision; the comparison and its result.
+            let writes_two = ["import_usage", "revert_import", "insert_comparison", "supersede"].contains(&name);
+            let n_new = if writes_two { 2 } else { 1 };
             assert_eq!(n_rows(db) - before, n_new, "{name} on {}", db.url);
             fail::remove(format!("store::{name}::{stop}"));
         }
@@ -134,7 +151,7 @@ fn a_panic_before_commit_stores_nothing_and_harms_nobody_else() {
         });
         fail::remove("store::insert_comparison::before_commit");
         assert_eq!((db.count("comparisons"), db.count("plans")), (1, 9));
-        assert!((WRITES[4].1)(db, "c-1"));
+        assert!((WRITES[5].1)(db, "c-1"));
     });
 }
 

@@ -41,6 +41,9 @@ pub(in crate::cli) fn usage_line(result: &ComparisonResult) -> String {
     if usage.estimated > 0 {
         let _ = write!(line, ", {} of them estimated", usage.estimated);
     }
+    if usage.filled_zero > 0 {
+        let _ = write!(line, ", {} of them gaps declared zero", usage.filled_zero);
+    }
     if usage.missing > 0 {
         let _ = write!(line, ", {} missing", usage.missing);
     }

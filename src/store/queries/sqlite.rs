@@ -7,27 +7,30 @@ use diesel::sql_types::{Binary, Bool, Date, Text};
 use diesel::sqlite::SqliteConnection;
 
 use super::comparisons::{comparison_queries, full_comparison, newer_versions};
+use super::imports::import_queries;
 use super::resources::resource_queries;
 use super::shared::{newer_shared, shared_queries};
 use super::usage::usage_queries;
 use super::{
-    BlockRevisionRecord, ComparisonConditions, FullComparison, MigrationRow, NewerRow, PlanConditions, PresenceRow,
-    Queries,
+    BlockRevisionRecord, ComparisonConditions, FullComparison, ImportConditions, MeterPointConditions, MigrationRow,
+    NewerRow, PlanConditions, PresenceRow, Queries,
 };
 use crate::store::rows::{
     BlockRecord, ComparisonPlanRecord, ComparisonRecord, ComparisonSharedRecord, CustomerRecord, CustomerVersionRecord,
-    NewerPlanVersionRecord, NewerSharedRecord, PeriodRecord, PlanVersionRecord, ResultRecord, SharedEntryRecord,
-    SharedInputRecord, UsageRevisionRecord,
+    ImportRecord, MeterPointRecord, NewerPlanVersionRecord, NewerSharedRecord, PeriodRecord, PlanVersionRecord,
+    ResultRecord, SharedEntryRecord, SharedInputRecord, UsageRevisionRecord,
 };
 use crate::store::schema::{
-    billing_cycles, comparison_plans, comparison_results, comparison_shared_inputs, comparisons, customer_versions,
-    customers, plan_tags, plan_versions, plans, registered_periods, shared_inputs, usage_blocks, usage_revisions,
+    billing_cycles, comparison_plans, comparison_results, comparison_shared_inputs, comparisons, customer_meter_points,
+    customer_versions, customers, import_meter_points, imports, plan_tags, plan_versions, plans, registered_periods,
+    shared_inputs, usage_blocks, usage_revisions,
 };
 
 impl Queries for SqliteConnection {
     resource_queries!();
     shared_queries!();
     usage_queries!();
+    import_queries!();
     comparison_queries!();
 
     const MIGRATION_TABLE: &'static str =

@@ -64,30 +64,6 @@ macro_rules! usage_queries {
             diesel::update(usage_blocks::table.find(key)).set(usage_blocks::replaced_by.eq(replaced_by)).execute(self)
         }
 
-        fn delete_block(&mut self, record: &BlockRecord) -> QueryResult<usize> {
-            let key = (&record.tenant_id, &record.customer_id, &record.channel, record.month, record.revision);
-            diesel::delete(usage_blocks::table.find(key)).execute(self)
-        }
-
-        fn is_usage_recorded(
-            &mut self,
-            tenant: &str,
-            customer: &str,
-            instants: (i64, i64),
-            revisions: (i64, i64),
-        ) -> QueryResult<bool> {
-            diesel::select(exists(
-                comparisons::table
-                    .filter(comparisons::tenant_id.eq(tenant))
-                    .filter(comparisons::customer_id.eq(customer))
-                    .filter(comparisons::window_start.lt(instants.1))
-                    .filter(comparisons::window_end.gt(instants.0))
-                    .filter(comparisons::usage_revision.ge(revisions.0))
-                    .filter(comparisons::usage_revision.lt(revisions.1)),
-            ))
-            .get_result(self)
-        }
-
         fn insert_usage_revision(&mut self, record: &UsageRevisionRecord) -> QueryResult<usize> {
             diesel::insert_into(usage_revisions::table).values(record).execute(self)
         }
@@ -96,19 +72,6 @@ macro_rules! usage_queries {
             diesel::update(customers::table.find((tenant, customer)))
                 .set(customers::usage_revision.eq(revision))
                 .execute(self)
-        }
-
-        fn usage_revision(
-            &mut self,
-            tenant: &str,
-            customer: &str,
-            revision: i64,
-        ) -> QueryResult<Option<UsageRevisionRecord>> {
-            usage_revisions::table
-                .find((tenant, customer, revision))
-                .select(UsageRevisionRecord::as_select())
-                .first(self)
-                .optional()
         }
 
         fn usage_revisions_after(

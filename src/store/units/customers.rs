@@ -1,5 +1,7 @@
 //! Customers: the head and its versions.
 
+use itertools::Itertools as _;
+
 use super::lock_head;
 use crate::store::engine::UnitError;
 use crate::store::queries::Queries;
@@ -28,6 +30,7 @@ pub(crate) fn put<C: Queries>(
         Some(stored) => stored,
         None if connection.insert_customer(&first).map_err(UnitError::HeadHeld)? == 1 => {
             insert_version(connection, &first)?;
+            set_meter_points(connection, tenant, id, document)?;
             return Ok(Put::Created(first.read()?));
         }
         // Somebody was faster, and a customer is never removed.
@@ -45,12 +48,27 @@ pub(crate) fn put<C: Queries>(
     };
     connection.update_customer(&changed)?;
     insert_version(connection, &changed)?;
+    if known.document.meter_points != document.meter_points {
+        set_meter_points(connection, tenant, id, document)?;
+    }
     let ids: Vec<Vec<u8>> =
         connection.unmarked_comparisons(tenant.as_str(), id.as_str())?.into_iter().map(|(id, ..)| id).collect();
     if !ids.is_empty() {
         connection.mark_stale(tenant.as_str(), &ids, changed.updated_at)?;
     }
     Ok(Put::Changed(changed.read()?))
+}
+
+/// By which files that name meter points find the customer.
+fn set_meter_points<C: Queries>(
+    connection: &mut C,
+    tenant: &TenantId,
+    id: &CustomerId,
+    document: &CustomerDocument,
+) -> Result<(), UnitError> {
+    let points = document.meter_points.iter().map(|point| (point.id.as_str(), point.channel.as_str()));
+    let points: Vec<_> = points.sorted().dedup().collect();
+    Ok(connection.set_meter_points(tenant.as_str(), id.as_str(), &points)?)
 }
 
 fn insert_version<C: Queries>(connection: &mut C, record: &CustomerRecord) -> Result<(), UnitError> {

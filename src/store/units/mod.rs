@@ -5,6 +5,7 @@
 
 pub(super) mod comparisons;
 pub(super) mod customers;
+pub(super) mod imports;
 pub(super) mod periods;
 pub(super) mod plans;
 pub(super) mod shared;

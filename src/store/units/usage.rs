@@ -1,171 +1,17 @@
-//! Readings: imports, corrections, blocks and their revisions.
+//! Readings: blocks and their revisions, as they stand and as they stood.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use chrono::{DateTime, Datelike, Months, NaiveDate};
 
-use super::{lock_head, lock_known_head};
 use crate::store::StoreError;
 use crate::store::engine::UnitError;
 use crate::store::queries::Queries;
-use crate::store::rows::{BlockRecord, UsageRevisionRecord, comparison_id};
-use crate::store::types::{BlockRevision, ImportOutcome, StoredUsage, UsageImport, UsageRevision};
-use crate::usage::{Channel, MergeError, Merged, Reading, Series, block, merge};
-use crate::words::{CustomerId, TenantId, Timestamp};
-
-/// Bounds an import's neighbourhood: no interval is longer than a day.
-const LONGEST_INTERVAL_SECONDS: i64 = 86_400;
-
-pub(crate) fn import<C: Queries>(
-    connection: &mut C,
-    tenant: &TenantId,
-    customer: &CustomerId,
-    import: &UsageImport,
-    now: Timestamp,
-) -> Result<ImportOutcome, UnitError> {
-    let head = lock_known_head(connection, tenant, customer)?;
-    let revision = head.usage_revision + 1;
-    let mut outcome = ImportOutcome {
-        added: 0,
-        replaced: 0,
-        kept: 0,
-        unchanged: 0,
-        revision_before: head.usage_revision,
-        revision_after: head.usage_revision,
-        stale: Vec::new(),
-    };
-    let mut changed: Vec<Range<i64>> = Vec::new();
-    for (channel, incoming) in &import.readings {
-        let Some((first, last)) = incoming.first().zip(incoming.last()) else { continue };
-        // A stored interval of the month before may reach into the first of these.
-        let months = (month_of(first.start.saturating_sub(LONGEST_INTERVAL_SECONDS))?, month_of(last.end())?);
-        let blocks = connection.current_blocks(tenant.as_str(), customer.as_str(), Some(channel.as_str()), months)?;
-        let mut stored = Vec::new();
-        for record in &blocks {
-            stored.extend(decode(record)?);
-        }
-        let merged = merge(&stored, incoming, import.on_conflict).map_err(|error| refusal(channel, &error))?;
-        outcome.added += merged.added;
-        outcome.replaced += merged.replaced;
-        outcome.kept += merged.kept;
-        outcome.unchanged += merged.unchanged;
-        write_blocks(connection, tenant, customer, channel, &blocks, &merged, revision)?;
-        changed.extend(merged.changed);
-    }
-    let Some(first_start) = changed.iter().map(|range| range.start).min() else { return Ok(outcome) };
-    let last_end = changed.iter().map(|range| range.end).max().unwrap_or(first_start);
-
-    outcome.revision_after = revision;
-    connection.set_usage_revision(tenant.as_str(), customer.as_str(), revision)?;
-    connection.insert_usage_revision(&UsageRevisionRecord {
-        tenant_id: tenant.as_str().to_owned(),
-        customer_id: customer.as_str().to_owned(),
-        revision,
-        created_at: now.as_micros(),
-        first_start,
-        last_end,
-        added: i64::try_from(outcome.added).unwrap_or(i64::MAX),
-        replaced: i64::try_from(outcome.replaced).unwrap_or(i64::MAX),
-        file_name: import.file_name.clone(),
-        format: import.format.clone(),
-        sha256: import.sha256.to_vec(),
-    })?;
-
-    let mut touched: Vec<Vec<u8>> = connection
-        .unmarked_comparisons(tenant.as_str(), customer.as_str())?
-        .into_iter()
-        .filter(|(_, start, end)| changed.iter().any(|range| range.start < *end && range.end > *start))
-        .map(|(id, ..)| id)
-        .collect();
-    touched.sort();
-    if !touched.is_empty() {
-        connection.mark_stale(tenant.as_str(), &touched, now.as_micros())?;
-        outcome.stale = touched.iter().map(|id| comparison_id(id)).collect::<Result<_, _>>()?;
-    }
-    Ok(outcome)
-}
-
-/// Writes the months whose readings differ from their block, and retires the block each replaces: it stays if a
-/// comparison was made from it, and goes if none was.
-fn write_blocks<C: Queries>(
-    connection: &mut C,
-    tenant: &TenantId,
-    customer: &CustomerId,
-    channel: &Channel,
-    blocks: &[BlockRecord],
-    merged: &Merged,
-    revision: i64,
-) -> Result<(), UnitError> {
-    let mut months: Vec<NaiveDate> = Vec::new();
-    for range in &merged.changed {
-        let mut month = month_of(range.start)?;
-        while seconds_of(month) < range.end {
-            if months.last().is_none_or(|last| *last < month) {
-                months.push(month);
-            }
-            month = next_month(month)?;
-        }
-    }
-    for month in months {
-        let bounds = (seconds_of(month), seconds_of(next_month(month)?));
-        let readings = starting_in(&merged.readings, bounds.0..bounds.1);
-        let replaced = blocks.iter().find(|record| record.month == month);
-        if let Some(record) = replaced {
-            if decode(record)? == readings {
-                continue;
-            }
-            let is_used = connection.is_usage_recorded(
-                tenant.as_str(),
-                customer.as_str(),
-                bounds,
-                (record.revision, revision),
-            )?;
-            if is_used {
-                connection.replace_block(record, revision)?;
-            } else {
-                connection.delete_block(record)?;
-            }
-        } else if readings.is_empty() {
-            continue;
-        }
-        connection.insert_block(&BlockRecord {
-            tenant_id: tenant.as_str().to_owned(),
-            customer_id: customer.as_str().to_owned(),
-            channel: channel.as_str().to_owned(),
-            month,
-            revision,
-            replaced_by: None,
-            n_readings: i32::try_from(readings.len()).unwrap_or(i32::MAX),
-            data: block::encode(readings),
-        })?;
-    }
-    Ok(())
-}
-
-fn refusal(channel: &Channel, error: &MergeError) -> UnitError {
-    let code = match error {
-        MergeError::Overlap { .. } | MergeError::NoLength { .. } => "usage_overlap",
-        MergeError::Differs { .. } => "usage_conflict",
-    };
-    StoreError::Conflict { code, detail: format!("channel {channel}: {error}") }.into()
-}
-
-pub(crate) fn import_landed<C: Queries>(
-    connection: &mut C,
-    tenant: &TenantId,
-    customer: &CustomerId,
-    import: &UsageImport,
-    now: Timestamp,
-    outcome: &ImportOutcome,
-) -> Result<bool, UnitError> {
-    if outcome.revision_after == outcome.revision_before {
-        return Ok(false);
-    }
-    lock_head(connection, tenant, customer)?;
-    let logged = connection.usage_revision(tenant.as_str(), customer.as_str(), outcome.revision_after)?;
-    Ok(logged.is_some_and(|logged| logged.created_at == now.as_micros() && logged.sha256 == import.sha256))
-}
+use crate::store::rows::{BlockRecord, UsageRevisionRecord};
+use crate::store::types::{BlockRevision, RevisionChanges, StoredUsage, UsageRevision};
+use crate::usage::{Channel, Reading, Series, block, differences};
+use crate::words::{CustomerId, TenantId};
 
 pub(crate) fn read<C: Queries>(
     connection: &mut C,
@@ -196,6 +42,103 @@ pub(crate) fn read_at<C: Queries>(
         blocks.iter().any(is_this)
     });
     if records.len() < blocks.len() { Ok(None) } else { assemble(records, window).map(Some) }
+}
+
+/// The readings of a window as they stood at a revision.
+pub(crate) fn read_at_revision<C: Queries>(
+    connection: &mut C,
+    tenant: &TenantId,
+    customer: &CustomerId,
+    window: &Range<i64>,
+    revision: i64,
+) -> Result<StoredUsage, UnitError> {
+    check_kept(connection, tenant, customer, revision, revision + 1)?;
+    let Some(months) = months_of(window)? else { return Ok(StoredUsage::default()) };
+    assemble(connection.blocks_at_revision(tenant.as_str(), customer.as_str(), months, revision)?, window)
+}
+
+/// What a revision changed, by channel.
+pub(crate) fn changes<C: Queries>(
+    connection: &mut C,
+    tenant: &TenantId,
+    customer: &CustomerId,
+    revision: i64,
+) -> Result<RevisionChanges, UnitError> {
+    check_kept(connection, tenant, customer, revision, revision)?;
+    let mut changes = RevisionChanges::new();
+    for (channel, (_, before, after)) in states_around(connection, tenant, customer, revision)? {
+        changes.insert(channel, differences(&before, &after));
+    }
+    Ok(changes)
+}
+
+/// By channel the months that a revision wrote, and their readings before and after it.
+pub(super) type States = BTreeMap<Channel, (Vec<NaiveDate>, Vec<Reading>, Vec<Reading>)>;
+
+/// The months that a revision wrote, before and after.
+pub(super) fn states_around<C: Queries>(
+    connection: &mut C,
+    tenant: &TenantId,
+    customer: &CustomerId,
+    revision: i64,
+) -> Result<States, UnitError> {
+    let mut states = States::new();
+    for record in connection.blocks_around_revision(tenant.as_str(), customer.as_str(), revision)? {
+        let channel = block_revision(&record.channel, record.month, record.revision)?.channel;
+        let (months, before, after) = states.entry(channel).or_default();
+        if months.last() != Some(&record.month) {
+            months.push(record.month);
+        }
+        (if record.revision == revision { after } else { before }).append(&mut decode(&record)?);
+    }
+    Ok(states)
+}
+
+/// Refuses a revision that is not there yet, and one whose readings may be gone: a revision from `from` on was made
+/// before replaced blocks were kept.
+fn check_kept<C: Queries>(
+    connection: &mut C,
+    tenant: &TenantId,
+    customer: &CustomerId,
+    revision: i64,
+    from: i64,
+) -> Result<(), UnitError> {
+    let not_found = |what, id| UnitError::Refused(StoreError::NotFound { what, id });
+    let head = connection.customer(tenant.as_str(), customer.as_str())?;
+    let head = head.ok_or_else(|| not_found("customer", customer.to_string()))?;
+    if !(0..=head.usage_revision).contains(&revision) {
+        return Err(not_found("usage revision", revision.to_string()));
+    }
+    if connection.is_revision_unrecorded(tenant.as_str(), customer.as_str(), from)? {
+        let detail = format!(
+            "usage revision {revision} is not kept: it was replaced by an earlier release, which kept replaced readings \
+             only where a comparison had used them"
+        );
+        return Err(StoreError::Conflict { code: "usage_revision_gone", detail }.into());
+    }
+    Ok(())
+}
+
+/// Every reading, also those that are said to be missing, by channel: of a window, or of all months.
+pub(crate) fn readings<C: Queries>(
+    connection: &mut C,
+    tenant: &TenantId,
+    customer: &CustomerId,
+    window: Option<&Range<i64>>,
+) -> Result<BTreeMap<Channel, Vec<Reading>>, UnitError> {
+    let months = match window {
+        Some(window) => months_of(window)?,
+        None => NaiveDate::from_ymd_opt(1, 1, 1).zip(NaiveDate::from_ymd_opt(9999, 12, 1)),
+    };
+    let Some(months) = months else { return Ok(BTreeMap::new()) };
+    let mut readings = BTreeMap::<Channel, Vec<Reading>>::new();
+    for record in connection.current_blocks(tenant.as_str(), customer.as_str(), None, months)? {
+        let channel = block_revision(&record.channel, record.month, record.revision)?.channel;
+        let month = decode(&record)?;
+        let within = window.map_or(&month[..], |window| starting_in(&month, window.clone()));
+        readings.entry(channel).or_default().extend_from_slice(within);
+    }
+    Ok(readings)
 }
 
 /// Blocks, sorted by channel and month, as readings of a window.
@@ -244,7 +187,7 @@ fn block_revision(channel: &str, month: NaiveDate, revision: i64) -> Result<Bloc
     Ok(BlockRevision { channel, month, revision })
 }
 
-fn decode(record: &BlockRecord) -> Result<Vec<Reading>, UnitError> {
+pub(super) fn decode(record: &BlockRecord) -> Result<Vec<Reading>, UnitError> {
     block::decode(&record.data).map_err(|error| {
         let BlockRecord { tenant_id, customer_id, channel, month, revision, .. } = record;
         UnitError::Corrupt(format!("{tenant_id}/{customer_id}/{channel}/{month}, revision {revision}: {error}"))
@@ -252,7 +195,7 @@ fn decode(record: &BlockRecord) -> Result<Vec<Reading>, UnitError> {
 }
 
 /// The part of sorted readings that starts in `[start, end)`.
-fn starting_in(readings: &[Reading], instants: Range<i64>) -> &[Reading] {
+pub(super) fn starting_in(readings: &[Reading], instants: Range<i64>) -> &[Reading] {
     let from = readings.partition_point(|reading| reading.start < instants.start);
     let to = readings.partition_point(|reading| reading.start < instants.end);
     &readings[from..to.max(from)]
@@ -264,13 +207,13 @@ fn months_of(window: &Range<i64>) -> Result<Option<(NaiveDate, NaiveDate)>, Unit
 }
 
 /// First day of the UTC month of an instant.
-fn month_of(seconds: i64) -> Result<NaiveDate, UnitError> {
+pub(super) fn month_of(seconds: i64) -> Result<NaiveDate, UnitError> {
     let day = DateTime::from_timestamp(seconds, 0).map(|instant| instant.date_naive());
     // Years of four digits: their texts are ordered as their dates are.
     day.filter(|day| (1..=9999).contains(&day.year())).and_then(|day| day.with_day(1)).ok_or_else(out_of_calendar)
 }
 
-fn next_month(month: NaiveDate) -> Result<NaiveDate, UnitError> {
+pub(super) fn next_month(month: NaiveDate) -> Result<NaiveDate, UnitError> {
     month.checked_add_months(Months::new(1)).ok_or_else(out_of_calendar)
 }
 
@@ -280,6 +223,6 @@ fn out_of_calendar() -> UnitError {
 }
 
 /// The instant at which a UTC day begins, seconds since the epoch.
-fn seconds_of(day: NaiveDate) -> i64 {
+pub(super) fn seconds_of(day: NaiveDate) -> i64 {
     day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp()
 }
