@@ -40,6 +40,6 @@ pub(crate) fn check_common(base: &str, options: &ReadOptions, n_heading: usize, 
     assert_eq!(told(base, &said), whole, "the format named");
     let cut = &base[..base.trim_end().rfind(delimiter).unwrap()];
     assert_eq!(told(cut, options), format!("bad_row@{}", cut.lines().count()), "cut within a row");
-    mutate(base.as_bytes(), options, 150);
-    mutate(base.as_bytes(), &said, 150);
+    mutate(base.as_bytes(), options, 100);
+    mutate(base.as_bytes(), &said, 60);
 }

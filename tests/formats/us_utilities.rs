@@ -234,3 +234,181 @@ fn bill_histories_are_refused_by_name() {
         assert!(told.starts_with("not_intervals@"), "{told}: {text}");
     }
 }
+
+#[test]
+fn ameren_files_are_read_with_their_troubles() {
+    let base = fixture("ameren/two_lengths.csv");
+    let options = zone("America/Chicago");
+    assert_eq!(told(&base, &options), "001/60min 2 3.5; 001/15min 8 3.5");
+    assert_eq!(starts(&base, &options, 0), ["04-01 05:00 60", "04-01 06:00 60"]);
+    check_common(&base, &options, 4, ',');
+    let row = "04/01/2026 00:15,001,-,-,-,0.25,kwh,15min\n";
+    check_changes(
+        &base,
+        &options,
+        &[
+            // A gap.
+            (row, "", "001/60min 2 3.5; 001/15min 7 3.25 gaps=1"),
+            // A dash for a value.
+            ("-,-,-,0.25,", "-,-,-,-,", "001/60min 2 3.5; 001/15min 7 3.25 blank=1 gaps=1"),
+            // A repeat.
+            (row, &row.repeat(2), "001/60min 2 3.5; 001/15min 8 3.5 repeats=1"),
+            // A conflict.
+            (row, &format!("{row}{}", row.replace("0.25", "0.5")), "001/60min 2 3.5; 001/15min 8 3.5 conflict@6+7"),
+            // An overlap.
+            ("00:15,", "00:20,", "001/60min 2 3.5; 001/15min 7 2.75 gaps=2 overlap@6+7"),
+            // Negative.
+            ("-,-,-,0.25", "-,-,-,-0.25", "001/60min 2 3.5; 001/15min 8 3 | negative_usage"),
+            // A wrong unit.
+            ("0.25,kwh", "0.25,therms", "bad_unit@6 Units"),
+            // Gas.
+            ("Commodity,Electric", "Commodity,Gas", "not_electricity"),
+            // 14 decimals.
+            ("0.25,", "0.25000149999999,", "001/60min 2 3.5; 001/15min 8 3.500001"),
+            // An unknown column.
+            ("Meter Id", "Feeder", "unknown_column@4 Feeder"),
+            // A column is missing.
+            ("Units,Interval,Usage", "Units,Length,Usage", "bad_header@4 Usage"),
+            // A value without an interval.
+            ("-,-,-,0.25,kwh,15min", "-,-,-,0.25,kwh,-", "interval_unknown@6 Interval"),
+            ("0.25,kwh,15min", "0.25,kwh,weekly", "interval_length@6 Interval"),
+            ("0.25,kwh,15min", "0.25,kwh,99999999999999999999min", "interval_length@6 Interval"),
+            // 24:00.
+            ("04/01/2026 00:00,", "03/31/2026 24:00,", "001/60min 2 3.5; 001/15min 8 3.5"),
+            ("04/01/2026 00:15", "04/31/2026 00:15", "bad_time@6 Start Interval Date/Time"),
+            ("04/01/2026 00:15", "04/01/2026", "bad_time@6 Start Interval Date/Time"),
+        ],
+    );
+    let usage = samebill::usage::read(std::io::Cursor::new(&base), &options).unwrap();
+    assert_eq!(usage.n_readings(), 8, "the quarter hours are imported");
+    let day = |date: &str, hours: &[&str]| -> String {
+        let heading = "Start Interval Date/Time,Meter Id,Usage,Units,Interval\n".to_owned();
+        heading + &hours.iter().map(|hour| format!("{date} {hour}:00,1,1,kWh,1 hour\n")).collect::<String>()
+    };
+    assert_eq!(starts(day("03/08/2026", &["01", "03"]), &options, 0), ["03-08 07:00 60", "03-08 08:00 60"], "spring");
+    assert_eq!(
+        starts(day("11/01/2026", &["00", "01", "01", "02"]), &options, 0),
+        ["11-01 05:00 60", "11-01 06:00 60", "11-01 07:00 60", "11-01 08:00 60"],
+        "autumn"
+    );
+    let once = told(day("11/01/2026", &["00", "01", "02"]), &options);
+    assert_eq!(once, "1/1 hour 3 3 gaps=1 | repeated_hour_once");
+}
+
+#[test]
+fn sce_files_are_read_with_their_troubles() {
+    let base = fixture("sce/delivered_received.csv");
+    let options = zone("America/Los_Angeles");
+    assert_eq!(told(&base, &options), "import 3 0.75 estimated=1; export 3 1.25");
+    assert_eq!(starts(&base, &options, 1), ["05-22 07:00 15", "05-22 07:15 15", "05-22 07:30 15"]);
+    check_common(&base[..base.len() - 4], &options, 5, ',');
+    let row = "2026-05-22 00:00:00 to 2026-05-22 00:15:00,0.5,\n";
+    let middle = "2026-05-22 00:15:00\u{a0}to 2026-05-22 00:30:00,0.25,Estimated\n";
+    check_changes(
+        &base,
+        &options,
+        &[
+            // A gap.
+            (middle, "", "import 2 0.5 gaps=1; export 3 1.25"),
+            // A blank.
+            (",0.25,", ",,", "import 2 0.5 blank=1 gaps=1; export 3 1.25"),
+            // A repeat.
+            (row, &row.repeat(2), "import 3 0.75 estimated=1 repeats=1; export 3 1.25"),
+            // A conflict.
+            (
+                row,
+                &format!("{row}{}", row.replace("0.5", "0.6")),
+                "import 3 0.75 estimated=1 conflict@6+7; export 3 1.25",
+            ),
+            // An overlap.
+            (
+                "00:00:00 to 2026-05-22 00:15:00,0.5",
+                "00:00:00 to 2026-05-22 00:30:00,0.5",
+                "import 2 0.5 overlap@6+7; export 3 1.25",
+            ),
+            // Negative.
+            (",0.25,", ",-0.25,", "import 3 0.25 estimated=1; export 3 1.25"),
+            // A wrong unit.
+            ("kilowatt-hours", "cubic feet", "bad_unit@5 Usage Delivered(Real energy in cubic fee…"),
+            // The highest demand is no energy.
+            ("kilowatt-hours", "kilowatts", "other 3 - estimated=1; export 3 1.25"),
+            // 14 decimals.
+            (",0.25,", ",0.25000149999999,", "import 3 0.750001 estimated=1; export 3 1.25"),
+            // Qualities.
+            ("Estimated", "Validated", "import 3 0.75; export 3 1.25"),
+            ("Estimated", "Doubtful", "import 3 0.75 estimated=1; export 3 1.25 | quality_not_known"),
+            (",0.25,Estimated", ",0,Missing", "import 2 0.5 missing=1 gaps=1; export 3 1.25"),
+            // A row whose period is gone, one without a heading, a period that is none.
+            ("2026-05-22 00:00:00 to 2026-05-22 00:15:00,0.5", ",0.5", "bad_row@6"),
+            ("Energy  Received time period", "Energy Received", "bad_row@12"),
+            (" to 2026-05-22 00:15:00,0.5", ",0.5", "bad_time@6 Energy  Delivered time period"),
+            // 24:00.
+            (
+                "2026-05-22 00:00:00 to 2026-05-22 00:15:00,0.5",
+                "2026-05-21 23:45:00 to 2026-05-21 24:00:00,0.5",
+                "import 3 0.75 estimated=1 gaps=1; export 3 1.25",
+            ),
+            // A length that is none, a day of 9999.
+            ("00:00:00 to 2026-05-22 00:15:00,0.5", "00:00:00 to 2026-05-29 00:15:00,0.5", "interval_length@6 end"),
+            (
+                "2026-05-22 00:00:00 to 2026-05-22 00:15:00,0.5",
+                "9999-05-22 00:00:00 to 2026-05-22 00:15:00,0.5",
+                "bad_time@6 Energy  Delivered time period",
+            ),
+        ],
+    );
+    let heading = "Energy Delivered time period,Usage(Real energy in kilowatt-hours),Reading quality\n";
+    let spring = format!("{heading}2026-03-08 01:00 to 2026-03-08 03:00,1,\n2026-03-08 03:00 to 2026-03-08 04:00,1,\n");
+    assert_eq!(starts(spring, &options, 0), ["03-08 09:00 60", "03-08 10:00 60"]);
+    let autumn = format!(
+        "{heading}2026-11-01 00:00 to 2026-11-01 01:00,1,\n2026-11-01 01:00 to 2026-11-01 01:00,1,\n2026-11-01 01:00 to 2026-11-01 02:00,1,\n"
+    );
+    assert_eq!(starts(autumn, &options, 0), ["11-01 07:00 60", "11-01 08:00 60", "11-01 09:00 60"]);
+}
+
+#[test]
+fn sections_of_co_operatives_are_told_apart_by_order_and_sign() {
+    let base = fixture("cooperative/four_sections.csv");
+    let options = zone("America/Denver");
+    let directions = |text: &str| -> String {
+        let found = samebill::usage::open(std::io::Cursor::new(text), &options).unwrap();
+        let words: Vec<String> = found.labels().map(|label| format!("{:?}", label.direction)).collect();
+        words.join(" ")
+    };
+    assert_eq!(told(&base, &options), "section 1 2 3.5; section 2 2 2; section 3 2 1.5; section 4 1 -");
+    assert_eq!(directions(&base), "Import Net Export Other");
+    check_common(&format!("{},\n", base.trim_end_matches([',', ' ', '\n'])), &options, 8, ',');
+    // Nothing fed in: the first is what was taken, its copy the net.
+    let idle = base.replace("-1.5", "0").replace("-0.5", "1.0");
+    assert_eq!(directions(&idle), "Import Net Export Other");
+    // Two that are positive and no difference of others: the caller has to choose.
+    let two = base.replace(",-0.5", ",7").replace(",-1.5", ",0");
+    assert_eq!(directions(&two), "Import Import Export Other");
+    let refused = samebill::usage::read(std::io::Cursor::new(&two), &options).unwrap_err();
+    assert_eq!(refused.code.as_str(), "channel_needed");
+    let rounds = format!("{base}{}", base.replace("2026-05-22", "2026-05-23"));
+    assert_eq!(
+        told(rounds, &options),
+        "section 1 4 7 gaps=1; section 2 4 4 gaps=1; section 3 4 3 gaps=1; section 4 2 - gaps=1",
+        "the next days go on with the same sections"
+    );
+    let row = " 2026-05-22 00:00 to 2026-05-22 01:00,2.5,,\n";
+    check_changes(
+        &base,
+        &options,
+        &[
+            // A repeat and a conflict.
+            (row, &row.repeat(2), "section 1 2 3.5 repeats=1; section 2 2 2; section 3 2 1.5; section 4 1 -"),
+            (
+                row,
+                &format!("{row}{}", row.replace("2.5", "3")),
+                "section 1 2 3.5 conflict@9+10; section 2 2 2; section 3 2 1.5; section 4 1 -",
+            ),
+            // A blank.
+            ("2.5", "", "section 1 1 1 blank=1 gaps=1; section 2 2 2; section 3 2 1.5; section 4 1 -"),
+            ("2.5", "2.5.5", "bad_number@9"),
+            ("Events occurred", "Weather", "unknown_column@8 Weather"),
+            ("kilowatt-hours", "gallons", "bad_unit@8 Usage(Real energy in gallons)"),
+        ],
+    );
+}

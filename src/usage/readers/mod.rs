@@ -1,6 +1,7 @@
 //! One file a format. A reader turns rows, elements or members into values of series, and nothing else: what a conflict,
 //! a gap or a length is, the room above decides for all of them.
 
+mod ameren;
 mod bill_history;
 mod columns;
 mod heading;
@@ -10,9 +11,19 @@ mod own_csv;
 mod own_json;
 mod recent;
 mod sdge;
+mod time_periods;
 
 use super::UsageReader;
 
 /// In the order in which they are asked: what is known by its first bytes or its header before what is only likely.
-pub(super) const READERS: [&dyn UsageReader; 6] =
-    [&nem12::Nem12, &own_json::OwnJson, &own_csv::OwnCsv, &bill_history::BillHistory, &opower::Opower, &sdge::Sdge];
+pub(super) const READERS: [&dyn UsageReader; 9] = [
+    &nem12::Nem12,
+    &own_json::OwnJson,
+    &own_csv::OwnCsv,
+    &bill_history::BillHistory,
+    &opower::Opower,
+    &sdge::Sdge,
+    &ameren::Ameren,
+    &time_periods::Sce,
+    &time_periods::Cooperative,
+];
