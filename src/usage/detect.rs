@@ -53,12 +53,12 @@ pub trait UsageReader: Sync {
 
 /// The reader of a file, if there is one.
 pub fn detect(source: &Source<'_>) -> Option<&'static dyn UsageReader> {
-    READERS.into_iter().find(|reader| reader.recognises(source))
+    READERS.iter().copied().find(|reader| reader.recognises(source))
 }
 
 /// Names of all formats, in the order in which their readers are asked.
 pub fn formats() -> impl Iterator<Item = &'static str> {
-    READERS.into_iter().map(UsageReader::format)
+    READERS.iter().copied().map(UsageReader::format)
 }
 
 /// Reads all series of a file of any format known.
@@ -69,7 +69,7 @@ pub fn open<'a>(input: impl ReadSeek + 'a, options: &ReadOptions) -> Result<Usag
     let mut source = Source::new(input)?;
     let reader = match &options.format {
         None => detect(&source).ok_or_else(|| unknown_format(&source))?,
-        Some(name) => READERS.into_iter().find(|reader| reader.format() == name).ok_or_else(|| {
+        Some(name) => READERS.iter().copied().find(|reader| reader.format() == name).ok_or_else(|| {
             let known: Vec<_> = formats().collect();
             let message = format!("{name:?} is no format; known are {}", known.join(", "));
             UsageError::new(UsageCode::UnknownFormat, message)

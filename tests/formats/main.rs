@@ -2,12 +2,14 @@
 
 mod clock_changes;
 mod csv_files;
+mod green_button;
 mod json_files;
 mod nem12;
 mod robust;
 mod samples;
 mod samples_nem;
 mod samples_utilities;
+mod samples_xml;
 mod told;
 mod trouble;
 mod us_utilities;

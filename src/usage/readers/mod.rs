@@ -4,6 +4,7 @@
 mod ameren;
 mod bill_history;
 mod columns;
+mod green_button;
 mod heading;
 mod nem12;
 mod opower;
@@ -16,9 +17,12 @@ mod time_periods;
 use super::UsageReader;
 
 /// In the order in which they are asked: what is known by its first bytes or its header before what is only likely.
-pub(super) const READERS: [&dyn UsageReader; 9] = [
+pub(super) const READERS: &[&dyn UsageReader] = &[
+    // By their first bytes.
+    &green_button::GreenButton,
     &nem12::Nem12,
     &own_json::OwnJson,
+    // By their header.
     &own_csv::OwnCsv,
     &bill_history::BillHistory,
     &opower::Opower,
