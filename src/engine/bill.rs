@@ -5,10 +5,12 @@ use std::ops::Range;
 use chrono::{Datelike, NaiveDate};
 
 use super::condition::WouldBe;
-use super::document::{Document, Terms};
-use super::lines::{Line, Unsettled};
-use super::measure::{Biller, Span, Stop};
-use crate::tariff::model::{Charge, Kind, Rounding};
+use super::document::Document;
+use super::lines::Line;
+use super::measure::{Biller, Span, Stop, distinct};
+use super::settle::{Unsettled, settle};
+use super::terms::Terms;
+use crate::tariff::model::{Charge, Kind};
 use crate::tariff::number::{Exact, Money};
 use crate::words::BillingPeriod;
 
@@ -93,19 +95,26 @@ impl ChargeBill {
 #[derive(Debug)]
 pub(super) struct Charges {
     n_months: usize,
+    /// The place of each document's first charge.
+    first: Vec<usize>,
     /// By document, charge and month.
-    bills: Vec<Vec<Option<ChargeBill>>>,
+    bills: Vec<Option<ChargeBill>>,
 }
 
 impl Charges {
     /// Nothing known yet.
     pub(super) fn new(documents: &[Document<'_>], n_months: usize) -> Self {
-        let of = |document: &Document<'_>| vec![None; document.plan.charges.len() * n_months];
-        Self { n_months, bills: documents.iter().map(of).collect() }
+        let mut n_bills = 0;
+        let mut first = Vec::with_capacity(documents.len());
+        for document in documents {
+            first.push(n_bills);
+            n_bills += document.plan.charges.len() * n_months;
+        }
+        Self { n_months, first, bills: vec![None; n_bills] }
     }
 
-    fn place(&mut self, document: usize, month: usize, charge: usize) -> &mut Option<ChargeBill> {
-        &mut self.bills[document][charge * self.n_months + month]
+    fn place(&self, document: usize, month: usize, charge: usize) -> usize {
+        self.first[document] + charge * self.n_months + month
     }
 }
 
@@ -161,7 +170,7 @@ impl<'a> Biller<'a> {
             billed: first..self.bills.billed.len(),
             rounding,
             total,
-            missing_history: self.missing_history.iter().copied().collect(),
+            missing_history: distinct(&self.missing_history),
             not_applied,
         })
     }
@@ -205,31 +214,31 @@ impl<'a> Biller<'a> {
 
     /// What a charge comes to in a billing month, under a document, on the days on which that is in force.
     pub(super) fn charge(&mut self, document: usize, month: usize, index: usize) -> Result<&ChargeBill, Stop> {
-        if let Some(bill) = self.charges.place(document, month, index) {
+        let place = self.charges.place(document, month, index);
+        if let Some(bill) = &self.charges.bills[place] {
             if let Some(rest) = &bill.rest {
                 self.missing_history.extend(&rest.missing_history);
             }
         } else {
             let plan = self.documents[document].plan;
             let span = self.span_of(document, month, &plan.charges[index]);
-            let (mut bill, missing_history) = self
-                .apart(|biller| biller.charge_anew(index, span, Applied::Yes))
-                .map_err(|stop| stop.at(|| plan.place_of_charge(index)))?;
-            if !missing_history.is_empty() {
+            let n_missing = self.missing_history.len();
+            let mut bill =
+                self.charge_anew(index, span, Applied::Yes).map_err(|stop| stop.at(|| plan.place_of_charge(index)))?;
+            if self.missing_history.len() > n_missing {
+                let missing_history = distinct(&self.missing_history[n_missing..]);
                 bill.rest.get_or_insert_default().missing_history = missing_history;
             }
-            *self.charges.place(document, month, index) = Some(bill);
+            self.charges.bills[place] = Some(bill);
         }
-        Ok(self.charges.place(document, month, index).as_ref().expect("it has just been put there"))
+        Ok(self.charges.bills[place].as_ref().expect("it has just been put there"))
     }
 
     /// The same of the parts of the month that are wanted, not remembered.
     pub(super) fn charge_anew(&mut self, index: usize, span: Span, wanted: Applied) -> Result<ChargeBill, Stop> {
-        let document: &'a Document<'a> = &self.documents[span.document];
-        let (charge, terms) = (&document.plan.charges[index], &document.terms[index]);
         // What a charge refers to is billed meanwhile, on lines of its own.
         let mut lines = self.spare_lines.pop().unwrap_or_default();
-        let bill = self.charge_on(charge, terms, span, wanted, &mut lines);
+        let bill = self.charge_on(index, span, wanted, &mut lines);
         lines.clear();
         self.spare_lines.push(lines);
         bill
@@ -237,52 +246,53 @@ impl<'a> Biller<'a> {
 
     fn charge_on(
         &mut self,
-        charge: &'a Charge,
-        terms: &'a Terms,
+        index: usize,
         span: Span,
         wanted: Applied,
-        lines: &mut Vec<Unsettled>,
+        lines: &mut Unsettled,
     ) -> Result<ChargeBill, Stop> {
+        let document: &'a Document<'a> = &self.documents[span.document];
+        let (charge, terms) = (&document.plan.charges[index], &document.terms[index]);
         let mut sums: Vec<(Range<usize>, Exact)> = Vec::new();
-        let mut last: Option<Range<usize>> = None;
-        self.for_each_part(charge, terms, span, |biller, part| {
-            if !biller.is_wanted(charge, part, wanted)? {
-                return Ok(());
+        let mut last = 0..0;
+        let mut next = span.first;
+        while next < span.end {
+            let part = self.part_from(charge, terms, Span { first: next, ..span });
+            next = part.end;
+            if !self.is_wanted(charge, part, wanted)? {
+                continue;
             }
-            // The last part takes the rest: in a month of one part nothing is added up.
             let n_known = lines.len();
-            biller.lines(charge, terms, part, lines)?;
+            self.lines(charge, terms, part, lines)?;
+            // The last part takes the rest: in a month of one part nothing is added up.
             if part.end < span.end {
-                let sum = lines[n_known..].iter().fold(Exact::ZERO, |sum, line| sum.plus(&line.exact));
-                sums.push((part.segments(), sum));
+                sums.push((part.segments(), lines.sum(n_known)));
             } else {
-                last = Some(part.segments());
+                last = part.segments();
             }
             if n_known > 0 {
-                join(lines, n_known);
+                lines.join(n_known);
             }
-            Ok(())
-        })?;
-        if charge.kind == Kind::Minimum {
-            lines.retain(|line| !line.exact.is_zero());
         }
-        let total = settle_lines(lines, terms.rounding)?;
-        let segments = last.clone().unwrap_or(0..0);
+        if charge.kind == Kind::Minimum {
+            lines.drop_zeros();
+        }
+        let total = lines.settle(terms.rounding)?;
         let mut bill = ChargeBill {
             total,
             n_lines: lines.len(),
             lines: 0..0,
-            part: small(segments.start)..small(segments.end),
+            part: small(last.start)..small(last.end),
             rest: None,
         };
+        if !sums.is_empty() {
+            sums.extend((!last.is_empty()).then_some((last, Exact::ZERO)));
+            bill.rest = Some(Box::new(Rest { parts: share_out(&sums, total)?, missing_history: Vec::new() }));
+        }
         if wanted == Applied::Yes && charge.on_bill && span.month == self.month {
             let first = self.bills.lines.len();
-            self.bills.lines.extend(lines.drain(..).map(|line| line.line));
+            self.bills.lines.append(&mut lines.lines);
             bill.lines = small(first)..small(self.bills.lines.len());
-        }
-        if !sums.is_empty() {
-            sums.extend(last.map(|last| (last, Exact::ZERO)));
-            bill.rest = Some(Box::new(Rest { parts: share_out(&sums, total)?, missing_history: Vec::new() }));
         }
         Ok(bill)
     }
@@ -299,80 +309,26 @@ impl<'a> Biller<'a> {
         Ok(holds == (wanted == Applied::Yes))
     }
 
-    /// Calls back with the parts into which a charge cuts a span: where it begins or ends, where dated values change, and
-    /// at New Year.
-    fn for_each_part(
-        &mut self,
-        charge: &Charge,
-        terms: &Terms,
-        span: Span,
-        mut call: impl FnMut(&mut Self, Span) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
-        let frame = &self.ground.frame;
-        let mut new_year = None;
+    /// The first part of a span up to where the charge is cut: where it begins or ends, where dated values change, and at
+    /// New Year.
+    fn part_from(&self, charge: &Charge, terms: &Terms, span: Span) -> Span {
+        let mut end = span.end;
+        if !terms.cuts.is_empty() {
+            let next = terms.cuts.get(terms.cuts.partition_point(|cut| *cut <= span.first));
+            end = next.map_or(end, |cut| end.min(*cut));
+        }
         if charge.cut_by_year {
-            let last = frame.first_date(span.end.max(1) - 1);
-            new_year = NaiveDate::from_ymd_opt(last.year(), 1, 1).map(|date| frame.segment_from(date));
+            let frame = &self.ground.frame;
+            let last = frame.first_date(span.end - 1);
+            let new_year = NaiveDate::from_ymd_opt(last.year(), 1, 1).map(|date| frame.segment_from(date));
+            end = new_year.filter(|cut| span.first < *cut).map_or(end, |cut| cut.min(end));
         }
-        let mut first = span.first;
-        while first < span.end {
-            let next = terms.cuts.get(terms.cuts.partition_point(|cut| *cut <= first)).copied().unwrap_or(span.end);
-            let next = new_year.filter(|cut| first < *cut).map_or(next, |cut| cut.min(next));
-            let end = next.min(span.end);
-            call(self, Span { first, end, ..span })?;
-            first = end;
-        }
-        Ok(())
-    }
-}
-
-/// Adds new lines to known ones of the same period, step and price.
-fn join(lines: &mut Vec<Unsettled>, n_known: usize) {
-    let new: Vec<Unsettled> = lines.drain(n_known..).collect();
-    for new in new {
-        let place = |line: &Unsettled| (line.line.period, line.line.step);
-        let known = lines.iter_mut().find(|known| place(known) == place(&new) && known.line.rate == new.line.rate);
-        match known {
-            Some(known) => {
-                known.line.quantity = known.line.quantity.plus(&new.line.quantity);
-                known.exact = known.exact.plus(&new.exact);
-            }
-            None => lines.push(new),
-        }
+        Span { end, ..span }
     }
 }
 
 fn small(index: usize) -> u32 {
     u32::try_from(index).expect("a year of bills has fewer lines")
-}
-
-/// Settles an amount: by its rounding, looking at the exact fraction, or at 18 decimals.
-fn settle(exact: &Exact, rounding: Option<Rounding>) -> Result<Money, Stop> {
-    let settled = match rounding {
-        Some(rule) => exact.rounded(rule.to, rule.mode).and_then(|rounded| Money::settle(&rounded)),
-        None => Money::settle(exact),
-    };
-    settled.ok_or(Stop::TooLarge)
-}
-
-/// Settles the lines of a charge and gives their sum. Where the charge is rounded as a whole, the last line takes the
-/// difference.
-fn settle_lines(lines: &mut [Unsettled], rounding: Option<Rounding>) -> Result<Money, Stop> {
-    let each_charge = rounding.is_some_and(|rule| rule.each_charge);
-    let mut sum = Money::ZERO;
-    for Unsettled { line, exact } in lines.iter_mut() {
-        line.money = settle(exact, if each_charge { None } else { rounding })?;
-        sum = sum.plus(line.money).ok_or(Stop::TooLarge)?;
-    }
-    if each_charge && let Some(last) = lines.last().map(|line| line.line.money) {
-        let exact = lines.iter().fold(Exact::ZERO, |sum, line| sum.plus(&line.exact));
-        let total = settle(&exact, rounding)?;
-        let difference = total.minus(sum).ok_or(Stop::TooLarge)?;
-        let money = last.plus(difference).ok_or(Stop::TooLarge)?;
-        lines.last_mut().expect("there is a last line").line.money = money;
-        return Ok(total);
-    }
-    Ok(sum)
 }
 
 /// The money of each part of the month; the last takes the rest, so that they add up to the lines.

@@ -336,11 +336,11 @@ fn bill(question: &Question, ground: &Ground<'_>, prepared: &Prepared<'_>) -> Re
     let in_force = InForce::new(ground, prepared.plan);
     Biller::new(ground, question, &documents, &in_force).bills().map_err(|stop| match stop {
         Stop::TooLarge => BillFault::TooLarge,
-        Stop::Fault { code, pointer, message } => BillFault::Plan(Box::new(PlanFault {
+        Stop::Fault(fault) => BillFault::Plan(Box::new(PlanFault {
             plan_id: prepared.plan.reference.clone(),
-            code: code.to_owned(),
-            pointer: pointer.unwrap_or_default(),
-            message,
+            code: fault.code.to_owned(),
+            pointer: fault.pointer.unwrap_or_default(),
+            message: fault.message,
         })),
     })
 }

@@ -60,7 +60,7 @@ impl Biller<'_> {
     /// The charges that would be on the bill of a month if their conditions held, with what they would come to beside
     /// what is on it. Asked last: nothing that is billed sees of it.
     pub(super) fn not_applied(&mut self, month: usize) -> Vec<WouldBe> {
-        let missing_history = self.missing_history.clone();
+        let n_missing = self.missing_history.len();
         let mut found = Vec::new();
         for (document, _) in self.held(month) {
             let charges = &self.documents[document].plan.charges;
@@ -77,7 +77,7 @@ impl Biller<'_> {
                 found.push(WouldBe { document, charge: index, amount });
             }
         }
-        self.missing_history = missing_history;
+        self.missing_history.truncate(n_missing);
         found
     }
 }

@@ -174,14 +174,16 @@ pub(super) struct Table {
     width: usize,
     /// Milliwatt-hours.
     energy: Vec<i64>,
-    /// Milliwatts.
+    /// Milliwatts, of the periods of which it is asked for.
     highest: Vec<i64>,
     by_day: OnceLock<Vec<i64>>,
 }
 
 impl Table {
     /// Reads the cells of a channel through a schedule of a plan.
-    pub(super) fn new(ground: &Ground<'_>, plan: &Plan, read: &Read) -> Self {
+    ///
+    /// * `has_demand`: by period, whether its highest power is asked for; periods past the end are not.
+    pub(super) fn new(ground: &Ground<'_>, plan: &Plan, read: &Read, has_demand: &[bool]) -> Self {
         let frame = &ground.frame;
         let schedule = read.schedule.map(|schedule| &plan.schedules[schedule]);
         let width = schedule.map_or(1, |schedule| schedule.periods.len() + 1);
@@ -219,7 +221,7 @@ impl Table {
                     let energy = cells.energy(group, stretch.start, stretch.end);
                     table.energy[cell] += energy;
                     covered += energy;
-                    if read.maxima {
+                    if has_demand.get(usize::from(stretch.period)) == Some(&true) {
                         let highest = cells.highest(group, stretch.start, stretch.end);
                         table.highest[cell] = table.highest[cell].max(highest);
                     }

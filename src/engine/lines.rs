@@ -1,9 +1,11 @@
 //! The lines of one charge on one part of a billing month: its ladders, their slices, price and `per`.
 
-use super::document::{Document, Terms, Way};
+use super::document::Document;
 use super::fill;
 use super::ladder::{Ladder, Slice};
 use super::measure::{Biller, Span, Stop};
+use super::settle::Unsettled;
+use super::terms::{Bounds, Rate, Terms, Way, of_a_hundred, signed};
 use crate::tariff::BrokenMonthBounds;
 use crate::tariff::model::{BoundsPer, Charge, Part, Per, PeriodRef, Resets, StepPrice};
 use crate::tariff::number::{Exact, Money};
@@ -20,20 +22,11 @@ pub(super) struct Line {
     pub(super) money: Money,
 }
 
-/// A line whose amount is not rounded yet.
-#[derive(Debug)]
-pub(super) struct Unsettled {
-    pub(super) line: Line,
-    pub(super) exact: Exact,
-}
-
 /// Room for the numbers of one part of one charge, used again and again.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Bounds of the ladders, part after part.
+    /// Bounds of the ladders, part after part, where months change them.
     bounds: Vec<Exact>,
-    /// Where in `bounds` each part ends.
-    ends: Vec<usize>,
     quantities: Vec<Exact>,
     /// Slices with the part that they belong to, in order.
     slices: Vec<(usize, Slice)>,
@@ -42,16 +35,9 @@ pub(super) struct Work {
 impl Work {
     fn clear(&mut self) {
         self.bounds.clear();
-        self.ends.clear();
         self.quantities.clear();
         self.slices.clear();
     }
-}
-
-/// The ladder of a part.
-fn ladder<'l>(charge: &'l Charge, bounds: &'l [Exact], ends: &[usize], part: usize) -> Ladder<'l> {
-    let first = part.checked_sub(1).map_or(0, |before| ends[before]);
-    Ladder { steps: &charge.parts[part].steps, bounds: &bounds[first..ends[part]] }
 }
 
 impl<'a> Biller<'a> {
@@ -61,11 +47,11 @@ impl<'a> Biller<'a> {
         charge: &'a Charge,
         terms: &'a Terms,
         span: Span,
-        lines: &mut Vec<Unsettled>,
+        lines: &mut Unsettled,
     ) -> Result<(), Stop> {
         Self::check_covered(charge, terms, &self.documents[span.document], span)?;
         if terms.way == Way::Open && !terms.has_amounts {
-            return self.open_lines(charge, span, lines);
+            return self.open_lines(charge, terms, span, lines);
         }
         // A price or a bound can refer to other charges, which then want room of their own.
         let mut work = self.spare_work.pop().unwrap_or_default();
@@ -78,15 +64,18 @@ impl<'a> Biller<'a> {
     }
 
     /// The lines of a charge without a ladder: each quantity at its price.
-    fn open_lines(&mut self, charge: &'a Charge, span: Span, lines: &mut Vec<Unsettled>) -> Result<(), Stop> {
-        for part in &charge.parts {
-            let slice = Slice::once(0, self.measure(part.measure, span)?);
-            let period = period_of(charge, part);
-            if period.is_some_and(|period| self.n_days(span, Some(period)) == 0) {
-                continue;
+    fn open_lines(
+        &mut self,
+        charge: &'a Charge,
+        terms: &'a Terms,
+        span: Span,
+        lines: &mut Unsettled,
+    ) -> Result<(), Stop> {
+        for (index, part) in charge.parts.iter().enumerate() {
+            let slice = Slice::once(0, self.quantity(terms.parts[index].quantity, span)?);
+            if let Some(per) = self.per(charge, period_of(charge, part), span)? {
+                self.add_line(charge, terms, index, &slice, &per, span, lines)?;
             }
-            let per = self.per(charge, period, span)?;
-            lines.push(self.line(charge, part, &slice, &per, span)?);
         }
         Ok(())
     }
@@ -105,39 +94,27 @@ impl<'a> Biller<'a> {
     }
 
     /// The slices of each part, by the rules of the charge's ladders.
-    fn slices(&mut self, charge: &'a Charge, terms: &Terms, span: Span, work: &mut Work) -> Result<(), Stop> {
-        let Work { bounds, ends, quantities, slices } = work;
-        if terms.has_bounds {
-            let scale = self.bound_scale(charge, span)?;
-            for part in &charge.parts {
-                let first = bounds.len();
-                for id in part.steps.iter().filter_map(|step| step.to) {
-                    let bound = self.measure(id, span)?;
-                    bounds.push(scale.as_ref().map_or(bound.clone(), |scale| bound.times(scale)));
-                }
-                Ladder { steps: &part.steps, bounds: &bounds[first..] }.check()?;
-                ends.push(bounds.len());
-            }
-        } else {
-            ends.resize(charge.parts.len(), 0);
-        }
-        let ladder = |part: usize| ladder(charge, bounds, ends, part);
+    fn slices(&mut self, charge: &'a Charge, terms: &'a Terms, span: Span, work: &mut Work) -> Result<(), Stop> {
+        let Work { bounds, quantities, slices } = work;
+        let bounds = self.bounds(charge, terms, span, bounds)?;
+        let ladder =
+            |part: usize| Ladder { steps: &charge.parts[part].steps, bounds: terms.parts[part].bounds(bounds) };
         match terms.way {
             Way::Open => {
-                for (i, part) in charge.parts.iter().enumerate() {
-                    slices.push((i, Slice::once(0, self.measure(part.measure, span)?)));
+                for (i, part) in terms.parts.iter().enumerate() {
+                    slices.push((i, Slice::once(0, self.quantity(part.quantity, span)?)));
                 }
             }
             Way::Chosen(id) => {
                 let chosen = self.measure(id, span)?;
-                for (i, part) in charge.parts.iter().enumerate() {
+                for (i, part) in terms.parts.iter().enumerate() {
                     let step = ladder(i).step_of(&chosen)?;
-                    slices.push((i, Slice::once(step, self.measure(part.measure, span)?)));
+                    slices.push((i, Slice::once(step, self.quantity(part.quantity, span)?)));
                 }
             }
             Way::AtOnce => {
-                for part in &charge.parts {
-                    quantities.push(self.measure(part.measure, span)?);
+                for part in &terms.parts {
+                    quantities.push(self.quantity(part.quantity, span)?);
                 }
                 fill::prorated(ladder, quantities, terms.rules.scope, slices)?;
             }
@@ -147,6 +124,34 @@ impl<'a> Biller<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The bounds of a charge's ladders, part after part.
+    ///
+    /// * `room`: where they are put when the month has a say in them.
+    fn bounds<'b>(
+        &mut self,
+        charge: &'a Charge,
+        terms: &'b Terms,
+        span: Span,
+        room: &'b mut Vec<Exact>,
+    ) -> Result<&'b [Exact], Stop> {
+        if matches!(terms.bounds, Bounds::None) {
+            return Ok(&[]);
+        }
+        let scale = self.bound_scale(charge, span)?;
+        if let (Bounds::Known(bounds), None) = (&terms.bounds, &scale) {
+            return Ok(bounds);
+        }
+        for part in &charge.parts {
+            let first = room.len();
+            for id in part.steps.iter().filter_map(|step| step.to) {
+                let bound = self.measure(id, span)?;
+                room.push(scale.as_ref().map_or(bound.clone(), |scale| bound.times(scale)));
+            }
+            Ladder { steps: &part.steps, bounds: &room[first..] }.check()?;
+        }
+        Ok(room)
     }
 
     /// What the bounds of a charge's ladders are multiplied with.
@@ -182,99 +187,114 @@ impl<'a> Biller<'a> {
     fn priced(
         &mut self,
         charge: &'a Charge,
-        terms: &Terms,
+        terms: &'a Terms,
         span: Span,
         slices: &[(usize, Slice)],
-        lines: &mut Vec<Unsettled>,
+        lines: &mut Unsettled,
     ) -> Result<(), Stop> {
         let is_scaled = terms.has_amounts && charge.extensive && charge.resets == Resets::BillingMonth;
         let amount_scale = if is_scaled { self.share_of_month(span) } else { None };
         for of_part in slices.chunk_by(|a, b| a.0 == b.0) {
-            let part = &charge.parts[of_part[0].0];
-            let period = period_of(charge, part);
-            if period.is_some_and(|period| self.n_days(span, Some(period)) == 0) {
-                continue;
-            }
-            let per = self.per(charge, period, span)?;
+            let index = of_part[0].0;
+            let part = &charge.parts[index];
+            let Some(per) = self.per(charge, period_of(charge, part), span)? else { continue };
             for (_, slice) in of_part {
-                let mut line = self.line(charge, part, slice, &per, span)?;
+                self.add_line(charge, terms, index, slice, &per, span, lines)?;
                 if let Some(id) = part.steps[slice.step].amount {
                     let amount = signed(charge, self.measure(id, span)?);
                     let n_times = Exact::whole(slice.n_reached).times(&per);
                     let n_times = amount_scale.as_ref().map_or(n_times.clone(), |scale| n_times.times(scale));
-                    line.exact = line.exact.plus(&amount.times(&n_times));
-                    line.line.rate = None;
-                    if line.exact.is_too_large() {
-                        return Err(Stop::TooLarge);
-                    }
+                    lines.add_amount(&amount.times(&n_times))?;
                 }
-                lines.push(line);
             }
         }
         Ok(())
     }
 
-    /// One slice at the price of its step, the step's own amount left out.
-    fn line(
+    /// Adds the line of one slice at the price of its step, the step's own amount left out.
+    ///
+    /// * `index`: of the part.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the place of the slice in the plan, the factor, the days, the lines"
+    )]
+    fn add_line(
         &mut self,
-        charge: &Charge,
-        part: &Part,
+        charge: &'a Charge,
+        terms: &'a Terms,
+        index: usize,
         slice: &Slice,
         per: &Exact,
         span: Span,
-    ) -> Result<Unsettled, Stop> {
-        let step = &part.steps[slice.step];
-        let rate = match step.price {
-            None | Some(StepPrice::Series { .. }) => None,
-            Some(StepPrice::Price(id)) => Some(signed(charge, self.measure(id, span)?)),
-            Some(StepPrice::Percent(id)) => Some(signed(charge, self.measure(id, span)?.times(&Exact::scaled(1, 2)))),
-        };
+        lines: &mut Unsettled,
+    ) -> Result<(), Stop> {
+        let part = &charge.parts[index];
         let quantity = if per.is_one() { slice.quantity.clone() } else { slice.quantity.times(per) };
-        let exact = match step.price {
-            Some(StepPrice::Series { cost, factor, adder }) => {
-                signed(charge, self.by_series((cost, factor, adder), &quantity, per, span)?)
-            }
-            _ => rate.as_ref().map_or(Exact::ZERO, |rate| quantity.times(rate)),
+        let (rate, exact) = match &terms.rates[terms.parts[index].first_step + slice.step] {
+            Rate::Free => (None, Exact::ZERO),
+            Rate::Known(rate) => (Some(rate.clone()), quantity.times(rate)),
+            Rate::Measured(price) => self.measured_price(charge, *price, &quantity, per, span)?,
         };
         if exact.is_too_large() {
             return Err(Stop::TooLarge);
         }
-        let line = Line {
+        lines.exact.push(exact);
+        lines.lines.push(Line {
             period: part.period.map(small),
             step: (part.steps.len() > 1).then(|| small(slice.step)),
             quantity,
             rate,
             money: Money::ZERO,
-        };
-        Ok(Unsettled { line, exact })
+        });
+        Ok(())
     }
 
-    /// The factor of a charge in one of its periods.
-    fn per(&mut self, charge: &Charge, period: Option<PeriodRef>, span: Span) -> Result<Exact, Stop> {
-        let period = period.or(charge.period);
-        match charge.per {
-            Per::Time(unit) => Ok(self.count(unit, span, period)),
-            Per::Measure(id) => self.measure(id, span),
-            Per::BillingPeriod => {
-                let of = if charge.extensive {
-                    self.n_days(span, None)
-                } else {
-                    self.ground.frame.months[span.month].n_days
-                };
-                let n_days = match (charge.extensive, charge.shares_measure) {
-                    (true, false) => of,
-                    _ => self.n_days(span, period),
-                };
-                Ok(if n_days == of { Exact::ONE } else { Exact::fraction(n_days, of) })
+    /// A price that is measured in each month: the rate, where there is one, and what a quantity comes to.
+    fn measured_price(
+        &mut self,
+        charge: &Charge,
+        price: StepPrice,
+        quantity: &Exact,
+        per: &Exact,
+        span: Span,
+    ) -> Result<(Option<Exact>, Exact), Stop> {
+        let rate = match price {
+            StepPrice::Series { cost, factor, adder } => {
+                return Ok((None, signed(charge, self.by_series((cost, factor, adder), quantity, per, span)?)));
             }
-        }
+            StepPrice::Price(id) => self.measure(id, span)?,
+            StepPrice::Percent(id) => of_a_hundred(&self.measure(id, span)?),
+        };
+        let rate = signed(charge, rate);
+        let exact = quantity.times(&rate);
+        Ok((Some(rate), exact))
     }
-}
 
-/// A credit counts with the other sign.
-#[inline]
-fn signed(charge: &Charge, value: Exact) -> Exact {
-    if charge.negated { value.negated() } else { value }
+    /// The factor of a charge in one of its periods; `None` where the period occurs on no day.
+    ///
+    /// * `of_part`: the period over which the charge is split.
+    fn per(&mut self, charge: &Charge, of_part: Option<PeriodRef>, span: Span) -> Result<Option<Exact>, Stop> {
+        let period = of_part.or(charge.period);
+        let n_days = match period {
+            Some(_) => self.n_days(span, period),
+            None => 0,
+        };
+        if of_part.is_some() && n_days == 0 {
+            return Ok(None);
+        }
+        let per = match charge.per {
+            Per::Time(unit) => self.count(unit, span, period),
+            Per::Measure(id) => self.measure(id, span)?,
+            Per::BillingPeriod if charge.extensive && !charge.shares_measure => Exact::ONE,
+            Per::BillingPeriod => {
+                let of_span = self.n_days(span, None);
+                let of = if charge.extensive { of_span } else { self.ground.frame.months[span.month].n_days };
+                let n_days = if period.is_some() { n_days } else { of_span };
+                if n_days == of { Exact::ONE } else { Exact::fraction(n_days, of) }
+            }
+        };
+        Ok(Some(per))
+    }
 }
 
 fn period_of(charge: &Charge, part: &Part) -> Option<PeriodRef> {

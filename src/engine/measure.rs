@@ -2,17 +2,17 @@
 //!
 //! Source of the measures: PLAN-MODEL section 2; of segments and look-backs: section 3.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use chrono::{Datelike, NaiveDate};
 
 use super::bill::{Bills, Charges};
 use super::count::days_in_year;
-use super::document::Document;
+use super::document::{Cell, Document, Quantity};
 use super::frame::Frame;
 use super::ground::{Ground, Table};
-use super::lines::{Unsettled, Work};
+use super::lines::Work;
+use super::settle::Unsettled;
 use super::{PlanToBill, Question, VersionInForce};
 use crate::tariff::model::{
     Charge, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, PlanPlace, Take,
@@ -24,27 +24,31 @@ use crate::words::{AttributeValue, DatedValue, dated};
 /// Why a plan has no bill.
 #[derive(Debug, Clone)]
 pub(super) enum Stop {
-    /// A fault of the plan on these readings; the pointer is filled in by the charge that met it.
-    Fault {
-        code: &'static str,
-        pointer: Option<String>,
-        message: String,
-    },
+    Fault(Box<Fault>),
     TooLarge,
+}
+
+/// A fault of a plan on these readings; the pointer is filled in by the charge that met it.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    pub(super) code: &'static str,
+    pub(super) pointer: Option<String>,
+    pub(super) message: String,
 }
 
 impl Stop {
     /// A fault whose place is not known yet.
     pub(super) fn fault(code: &'static str, message: impl Into<String>) -> Self {
-        Self::Fault { code, pointer: None, message: message.into() }
+        Self::Fault(Box::new(Fault { code, pointer: None, message: message.into() }))
     }
 
     /// The same with its place, if it has none.
     pub(super) fn at(self, place: impl FnOnce() -> PlanPlace) -> Self {
         match self {
-            Self::Fault { code, pointer: None, message } => {
+            Self::Fault(fault) if fault.pointer.is_none() => {
                 let place = place();
-                Self::Fault { code, message: place.tell(&message), pointer: Some(place.pointer) }
+                let message = place.tell(&fault.message);
+                Self::Fault(Box::new(Fault { message, pointer: Some(place.pointer), ..*fault }))
             }
             other => other,
         }
@@ -106,8 +110,8 @@ pub(super) struct Biller<'a> {
     pub(super) question: &'a Question,
     pub(super) documents: &'a [Document<'a>],
     in_force: &'a InForce,
-    /// Earlier months that look-backs wanted and no readings cover, of what is being evaluated.
-    pub(super) missing_history: BTreeSet<NaiveDate>,
+    /// Earlier months that look-backs wanted and no readings cover, each as often as it was asked for.
+    pub(super) missing_history: Vec<NaiveDate>,
     /// By document and kept measure.
     known: Vec<Vec<Vec<Known>>>,
     pub(super) charges: Charges,
@@ -116,7 +120,7 @@ pub(super) struct Biller<'a> {
     /// The billing month that is billed.
     pub(super) month: usize,
     pub(super) spare_work: Vec<Work>,
-    pub(super) spare_lines: Vec<Vec<Unsettled>>,
+    pub(super) spare_lines: Vec<Unsettled>,
 }
 
 impl<'a> Biller<'a> {
@@ -132,7 +136,7 @@ impl<'a> Biller<'a> {
             question,
             documents,
             in_force,
-            missing_history: BTreeSet::new(),
+            missing_history: Vec::new(),
             known: documents.iter().map(|document| vec![Vec::new(); document.n_kept]).collect(),
             charges: Charges::new(documents, ground.frame.months.len()),
             bills: Bills::default(),
@@ -147,27 +151,27 @@ impl<'a> Biller<'a> {
         self.in_force.held(&self.ground.frame, month)
     }
 
-    /// Evaluates something to be remembered: with the missing months that it alone wanted.
-    pub(super) fn apart<T>(
-        &mut self,
-        evaluate: impl FnOnce(&mut Self) -> Result<T, Stop>,
-    ) -> Result<(T, Vec<NaiveDate>), Stop> {
-        let others = std::mem::take(&mut self.missing_history);
-        let result = evaluate(self);
-        let own = std::mem::replace(&mut self.missing_history, others);
-        if own.is_empty() {
-            return Ok((result?, Vec::new()));
-        }
-        self.missing_history.extend(&own);
-        Ok((result?, own.into_iter().collect()))
-    }
-
     /// The value of a measure.
     #[inline]
     pub(super) fn measure(&mut self, id: MeasureId, span: Span) -> Result<Exact, Stop> {
         match &self.documents[span.document].plan.measures[id] {
             Measure::Constant(decimal) => Ok(Exact::from(*decimal)),
             measure => self.measured(id, measure, span),
+        }
+    }
+
+    /// What runs through a ladder.
+    #[inline]
+    pub(super) fn quantity(&mut self, quantity: Quantity, span: Span) -> Result<Exact, Stop> {
+        let document = &self.documents[span.document];
+        match quantity {
+            Quantity::Energy(Cell { table, period }) => {
+                Ok(kwh(document.tables[table as usize].energy(span.segments(), period as usize)))
+            }
+            Quantity::Highest(Cell { table, period }) => {
+                Ok(kwh(document.tables[table as usize].highest(span.segments(), period as usize)))
+            }
+            Quantity::Measured(id) => self.measure(id, span),
         }
     }
 
@@ -193,7 +197,7 @@ impl<'a> Biller<'a> {
             Measure::Cost(spec) => document.cost(spec, span)?,
             Measure::Demand(spec) if spec.is_plain() => {
                 let [table, _] = document.tables_of(id);
-                Exact::scaled(i128::from(table.highest(span.segments(), period_index(spec.period))), 6)
+                kwh(table.highest(span.segments(), period_index(spec.period)))
             }
             Measure::Attribute(name) => self.attribute(name, span)?,
             Measure::Amount(charges) => self.amount(charges, span)?,
@@ -214,7 +218,9 @@ impl<'a> Biller<'a> {
                     self.missing_history.extend(&known.missing_history);
                     return Ok(known.value.clone());
                 }
-                let (value, missing_history) = self.apart(|biller| biller.made(id, made, document, span))?;
+                let n_missing = self.missing_history.len();
+                let value = self.made(id, made, document, span)?;
+                let missing_history = distinct(&self.missing_history[n_missing..]);
                 let known = Known { span, value: value.clone(), missing_history };
                 self.known[span.document][kept].push(known);
                 value
@@ -381,7 +387,7 @@ impl<'a> Biller<'a> {
                             format!("the billing month of {start}, on which this charge looks back, has no readings");
                         return Err(Stop::fault("missing_history", message));
                     }
-                    self.missing_history.insert(start);
+                    self.missing_history.push(start);
                 }
                 continue;
             };
@@ -455,12 +461,21 @@ impl<'a> Biller<'a> {
     }
 }
 
+/// Each date once, in order.
+pub(super) fn distinct(dates: &[NaiveDate]) -> Vec<NaiveDate> {
+    let mut distinct = dates.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct
+}
+
 /// The place of a period in its table; 0 without a schedule.
 pub(super) fn period_index(period: Option<PeriodRef>) -> usize {
     period.map_or(0, |period| period.period)
 }
 
-/// Milliwatt-hours as kWh.
+/// Milliwatt-hours as kWh, or milliwatts as kW.
+#[inline]
 pub(super) fn kwh(milliwatt_hours: i64) -> Exact {
     Exact::scaled(i128::from(milliwatt_hours), 6)
 }

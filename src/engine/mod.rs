@@ -26,7 +26,9 @@ mod measure;
 mod render;
 mod result;
 mod series;
+mod settle;
 mod spot;
+mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -120,9 +120,7 @@ impl Exact {
         else {
             return None;
         };
-        let scale = *a_scale.max(b_scale);
-        let an = if scale == *a_scale { *an } else { product(*an, power_of_ten(scale - a_scale)?)? };
-        let bn = if scale == *b_scale { *bn } else { product(*bn, power_of_ten(scale - b_scale)?)? };
+        let (an, bn, scale) = aligned((*an, *a_scale), (*bn, *b_scale))?;
         let (numerator, denominator) = if ad == bd {
             (an.checked_add(bn)?, *ad)
         } else {
@@ -133,8 +131,44 @@ impl Exact {
 
     /// The difference.
     #[must_use]
+    #[inline]
     pub(crate) fn minus(&self, other: &Self) -> Self {
-        self.plus(&other.negated())
+        self.small_difference(other).unwrap_or_else(|| self.plus(&other.negated()))
+    }
+
+    /// Of numbers without a denominator.
+    #[inline]
+    fn small_difference(&self, other: &Self) -> Option<Self> {
+        let (an, bn, scale) = aligned(self.digits()?, other.digits()?)?;
+        Some(Self::scaled(an.checked_sub(bn)?, scale))
+    }
+
+    /// Digits and scale of a number without a denominator.
+    #[inline]
+    fn digits(&self) -> Option<(i128, u32)> {
+        match &self.0 {
+            Repr::Small { numerator, scale, denominator: 1 } => Some((*numerator, *scale)),
+            _ => None,
+        }
+    }
+
+    /// `self x part / total`: multiplied out first; `None` when the total is zero.
+    #[inline]
+    pub(crate) fn share(&self, part: &Self, total: &Self) -> Option<Self> {
+        match self.small_share(part, total) {
+            Some(share) => Some(share),
+            None => self.times(part).divided_by(total),
+        }
+    }
+
+    /// Of numbers without a denominator, the total greater than zero.
+    #[inline]
+    fn small_share(&self, part: &Self, total: &Self) -> Option<Self> {
+        let ((an, a_scale), (bn, b_scale), (tn, t_scale)) = (self.digits()?, part.digits()?, total.digits()?);
+        let denominator = i64::try_from(tn).ok().filter(|total| *total > 0)?;
+        let scale = (a_scale + b_scale).checked_sub(t_scale)?;
+        power_of_ten(scale)?;
+        Some(Self(Repr::Small { numerator: product(an, bn)?, scale, denominator }))
     }
 
     /// The value with the other sign.
@@ -267,22 +301,24 @@ impl Exact {
     #[inline]
     pub(crate) fn settled(&self, decimals: u32, mode: RoundingMode) -> Option<i128> {
         match &self.0 {
-            Repr::Small { numerator, scale, denominator: 1 } if *scale <= decimals => {
-                power_of_ten(decimals - scale).and_then(|p| product(*numerator, p))
+            Repr::Small { numerator, scale, denominator } if *scale <= decimals => {
+                let numerator = product(*numerator, power_of_ten(decimals - scale)?);
+                match numerator {
+                    Some(numerator) if *denominator == 1 => Some(numerator),
+                    Some(numerator) => Some(rounded_quotient(numerator, i128::from(*denominator), mode)),
+                    None => self.divided_out(decimals, mode),
+                }
             }
             _ => self.divided_out(decimals, mode),
         }
     }
 
     fn divided_out(&self, decimals: u32, mode: RoundingMode) -> Option<i128> {
-        if let Repr::Small { numerator, scale, denominator } = &self.0 {
-            let (up, down) = if *scale <= decimals { (decimals - scale, 0) } else { (0, scale - decimals) };
-            let parts = power_of_ten(up)
-                .and_then(|p| product(*numerator, p))
-                .zip(power_of_ten(down).and_then(|p| product(i128::from(*denominator), p)));
-            if let Some((numerator, denominator)) = parts {
-                return Some(rounded_quotient(numerator, denominator, mode));
-            }
+        if let Repr::Small { numerator, scale, denominator } = &self.0
+            && let Some(down) = scale.checked_sub(decimals)
+            && let Some(denominator) = power_of_ten(down).and_then(|p| product(i128::from(*denominator), p))
+        {
+            return Some(rounded_quotient(*numerator, denominator, mode));
         }
         let (numerator, denominator) = self.parts();
         rounded_big_quotient(&(numerator * BigInt::from(10u8).pow(decimals)), &denominator, mode).to_i128()
@@ -322,6 +358,16 @@ fn product(a: i128, b: i128) -> Option<i128> {
     match (i64::try_from(a), i64::try_from(b)) {
         (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
         _ => a.checked_mul(b),
+    }
+}
+
+/// Two numbers at the larger of their scales, and the scale; `None` when one does not fit.
+#[inline]
+fn aligned((an, a_scale): (i128, u32), (bn, b_scale): (i128, u32)) -> Option<(i128, i128, u32)> {
+    match a_scale.cmp(&b_scale) {
+        Ordering::Equal => Some((an, bn, a_scale)),
+        Ordering::Less => Some((product(an, power_of_ten(b_scale - a_scale)?)?, bn, b_scale)),
+        Ordering::Greater => Some((an, product(bn, power_of_ten(a_scale - b_scale)?)?, a_scale)),
     }
 }
 
@@ -387,15 +433,12 @@ impl PartialOrd for Exact {
 }
 
 impl Ord for Exact {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        if let (
-            Repr::Small { numerator: an, scale: a_scale, denominator: ad },
-            Repr::Small { numerator: bn, scale: b_scale, denominator: bd },
-        ) = (&self.0, &other.0)
-            && a_scale == b_scale
-            && ad == bd
+        if let (Some(a), Some(b)) = (self.digits(), other.digits())
+            && let Some((an, bn, _)) = aligned(a, b)
         {
-            return an.cmp(bn);
+            return an.cmp(&bn);
         }
         let difference = self.minus(other);
         if difference.is_zero() {

@@ -13,11 +13,13 @@ impl Money {
     pub(crate) const ZERO: Self = Self(0);
 
     /// Settles an exact number at 18 decimals, half even; `None` when it is too large.
+    #[inline]
     pub(crate) fn settle(exact: &Exact) -> Option<Self> {
         exact.settled(MONEY_DECIMALS, RoundingMode::HalfEven).map(Self)
     }
 
     /// The sum; `None` when it is too large.
+    #[inline]
     pub(crate) fn plus(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
@@ -39,6 +41,7 @@ impl Money {
 }
 
 impl From<Money> for Exact {
+    #[inline]
     fn from(money: Money) -> Self {
         Self::scaled(money.0, MONEY_DECIMALS)
     }
