@@ -11,7 +11,7 @@ use super::frame::Frame;
 use crate::tariff::schedule::{Schedule, boundaries};
 use crate::usage::{Run, Series};
 
-const SECONDS_OF_HOUR: i64 = 3600;
+pub(super) const SECONDS_OF_HOUR: i64 = 3600;
 
 /// Sums and maxima of one channel.
 #[derive(Debug)]
@@ -249,8 +249,10 @@ pub(super) fn n_bits(series: &Series) -> u32 {
 /// Whether every sum of these readings, and each as power, fits 64 bits.
 pub(super) fn sums_fit(series: &Series, n_bits: u32) -> bool {
     let n_readings = u64::try_from(series.n_readings()).unwrap_or(u64::MAX);
-    // 12 readings an hour at most: the factor from energy to power.
-    let n_sum_bits = 64 - n_readings.max(12).leading_zeros();
+    // The factor from energy to power: the readings of an hour.
+    let shortest = series.runs().iter().map(|run| u64::from(run.seconds)).min().unwrap_or(1);
+    let n_an_hour = (SECONDS_OF_HOUR.unsigned_abs() / shortest.max(1)).max(12);
+    let n_sum_bits = 64 - n_readings.max(n_an_hour).leading_zeros();
     n_bits + n_sum_bits < 63
 }
 
@@ -280,7 +282,10 @@ pub(super) fn gcd(a: i64, b: i64) -> i64 {
 
 /// The first boundary of a schedule that cuts a reading in two: the minute of the day and the length of the reading.
 pub(super) fn cut_reading(schedule: &Schedule, grids: &BTreeSet<(i64, i64)>) -> Option<(u16, i64)> {
-    let cuts = |minute: u16, (seconds, shift): &(i64, i64)| (i64::from(minute) * 60 - shift).rem_euclid(*seconds) != 0;
+    // A reading of more than an hour holds every boundary of its day.
+    let cuts = |minute: u16, (seconds, shift): &(i64, i64)| {
+        *seconds > SECONDS_OF_HOUR || (i64::from(minute) * 60 - shift).rem_euclid(*seconds) != 0
+    };
     let cut_by = |minute: u16| Some((minute, grids.iter().find(|grid| cuts(minute, grid))?.0));
     // In the order of the patterns; the edges say in one look that there is none.
     schedule.edges().iter().find_map(|minute| cut_by(*minute))?;

@@ -162,6 +162,11 @@ impl LocalDays {
         usize::try_from((self.first_day + 3).rem_euclid(7)).unwrap_or(0).wrapping_add(day) % 7
     }
 
+    /// The instant at which a day ends, seconds since the epoch.
+    pub(super) fn end(&self, day: usize) -> i64 {
+        self.starts[day + 1]
+    }
+
     /// The date of a day.
     pub(super) fn date(&self, day: usize) -> NaiveDate {
         self.first + Days::new(day as u64)

@@ -10,12 +10,12 @@ use super::bill::Bills;
 use super::coverage::instant_text;
 use super::document::Document;
 use super::frame::Frame;
-use super::ground::{Boundary, Ground};
+use super::ground::{Boundary, Ground, TooCoarse};
 use super::measure::{Biller, InForce, Stop};
 use super::render::{self, Billed, Edition};
 use super::result::{ComparisonResult, UsageSummary};
 use super::{EngineError, PlanFault, PlanToBill, Question, coverage, spot};
-use crate::tariff::model::Plan;
+use crate::tariff::model::{MeasureId, Plan, PlanPlace};
 use crate::tariff::{Tariff, TariffError};
 use crate::words::{AttributeValue, PlanReference};
 
@@ -305,25 +305,43 @@ fn add_cuts(question: &Question, plan: &Plan, cuts: &mut BTreeSet<NaiveDate>) {
 fn want(question: &Question, ground: &mut Ground<'_>, prepared: &mut Prepared<'_>) -> Result<(), Box<PlanFault>> {
     for tariff in &prepared.tariffs {
         let plan = tariff.plan();
-        let cut = ground.want(plan, question.options.split_intervals_even).map_err(|cut| {
-            let place = plan.place_of_schedule(cut.schedule);
-            let boundary = match cut.boundary {
-                Boundary::Minute(minute) => format!("boundary {:02}:{:02}", minute / 60, minute % 60),
-                Boundary::Instant(instant) => format!("instant {}", instant_text(instant)),
-            };
+        let cut = ground.want(plan, question.options.split_intervals_even).map_err(|coarse| {
+            let (place, why) = place_of(plan, &coarse);
             Box::new(PlanFault {
                 plan_id: prepared.plan.reference.clone(),
                 code: "interval_too_coarse".to_owned(),
-                message: place.tell(&format!(
-                    "readings of {} minutes are cut in two by the {boundary} of this schedule",
-                    cut.seconds / 60
-                )),
+                message: place.tell(&format!("readings of {} minutes {why}", coarse.seconds / 60)),
                 pointer: place.pointer,
             })
         })?;
         prepared.split_evenly |= cut;
     }
     Ok(())
+}
+
+/// Where a plan asks for shorter readings, and why.
+fn place_of(plan: &Plan, coarse: &TooCoarse<'_>) -> (PlanPlace, String) {
+    let of_charge = || {
+        let reads = |id: &MeasureId| plan.measures[*id].reads().contains(coarse.read);
+        let charge = plan.charges.iter().position(|charge| plan.measures_of(charge).iter().any(reads));
+        plan.place_of_charge(charge.unwrap_or(0))
+    };
+    let boundary = match coarse.boundary {
+        None => {
+            let why = "have no demand: it is the highest reading of an hour or an even part of one".to_owned();
+            return (of_charge(), why);
+        }
+        Some(Boundary::Minute(0)) => "midnight of the plan's clock".to_owned(),
+        Some(Boundary::Minute(minute)) => format!("the boundary {:02}:{:02}", minute / 60, minute % 60),
+        Some(Boundary::Instant(instant)) => format!("the instant {}", instant_text(instant)),
+    };
+    match coarse.read.schedule {
+        Some(schedule) if coarse.boundary != Some(Boundary::Minute(0)) => {
+            let why = format!("are cut in two by {boundary} of this schedule");
+            (plan.place_of_schedule(schedule), why)
+        }
+        _ => (of_charge(), format!("are cut in two by {boundary}")),
+    }
 }
 
 enum BillFault {

@@ -14,6 +14,9 @@ use crate::usage::{Channel, Quality, Run, Series};
 /// Length of a reading where none says it, seconds.
 const ASSUMED_SECONDS: i64 = 3600;
 
+/// Length of most readings that are whole local days, seconds.
+const DAY_SECONDS: i64 = 86_400;
+
 /// Sums of one channel in the billing period.
 #[derive(Debug)]
 struct Coverage {
@@ -133,7 +136,9 @@ impl Coverage {
         if end <= start {
             return;
         }
-        let intervals = u64::try_from((end - start + seconds - 1) / seconds).unwrap_or(0);
+        // Of local days one can be an hour longer.
+        let longer = if seconds == DAY_SECONDS { 3600 } else { 0 };
+        let intervals = u64::try_from(((end - start - longer).max(1) + seconds - 1) / seconds).unwrap_or(0);
         self.missing += intervals;
         self.gaps.push(Gap { start: instant_text(start), end: instant_text(end), intervals });
     }
@@ -149,13 +154,15 @@ fn readings_within(run: &Run, period: &Range<i64>) -> Range<usize> {
     index(period.start)..index(period.end)
 }
 
-/// The length that most readings have.
+/// The length that most readings have: days of 23, 24 and 25 hours are one length.
 fn usual_length(clipped: &[(&Run, Range<usize>)]) -> i64 {
-    let mut n_by_length: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut n_by_length: BTreeMap<i64, usize> = BTreeMap::new();
     for (run, readings) in clipped {
-        *n_by_length.entry(run.seconds).or_default() += readings.len();
+        let seconds = i64::from(run.seconds);
+        let is_day = (seconds - DAY_SECONDS).abs() <= 3600;
+        *n_by_length.entry(if is_day { DAY_SECONDS } else { seconds }).or_default() += readings.len();
     }
-    n_by_length.into_iter().max_by_key(|(_, n)| *n).map_or(ASSUMED_SECONDS, |(seconds, _)| i64::from(seconds))
+    n_by_length.into_iter().max_by_key(|(_, n)| *n).map_or(ASSUMED_SECONDS, |(seconds, _)| seconds)
 }
 
 /// Seconds since the epoch as RFC 3339 in UTC.

@@ -108,9 +108,11 @@ fn windows(
     let mut i = 0;
     while i < readings.len() {
         let first = readings[i];
-        if window_seconds % first.seconds != 0 {
+        // Blocks begin on the local clock: readings that begin in between make no block.
+        let is_between = !spec.sliding && first.local % window_seconds % first.seconds != 0;
+        if window_seconds % first.seconds != 0 || (is_between && window_seconds != first.seconds) {
             let message = format!(
-                "demand is measured in windows of {} minutes; readings of {} minutes cannot be joined to them",
+                "demand is measured in windows of {} minutes; these readings of {} minutes cannot be joined to them",
                 window_seconds / 60,
                 first.seconds / 60
             );

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::Question;
 use super::aggregate::{self, Cells};
+use super::days;
 use super::during::{self, DayPeriods};
 use super::frame::Frame;
 use super::spot::Spot;
@@ -33,18 +34,24 @@ struct ChannelGround<'a> {
     /// Bits of the largest reading.
     n_bits: u32,
     grids: BTreeSet<(i64, i64)>,
+    /// Length of a reading of more than an hour that ends on another local day than it begins on, seconds.
+    past_midnight: Option<i64>,
     /// The slots in which every reading begins and ends, seconds.
     natural_slot: i64,
     /// The grains that plans need, and whether they need maxima.
     wanted: BTreeMap<Grain, bool>,
     cells: BTreeMap<Grain, Cells>,
+    /// For grains at which readings are spread: the same with those of more than an hour in even parts.
+    in_parts: BTreeMap<Grain, Series>,
 }
 
-/// A boundary of a schedule inside a reading.
-pub(super) struct CutReading {
-    pub(super) schedule: usize,
-    pub(super) boundary: Boundary,
+/// Readings that are too long for what a plan asks of them.
+pub(super) struct TooCoarse<'p> {
+    pub(super) read: &'p Read,
+    /// Length of a reading, seconds.
     pub(super) seconds: i64,
+    /// What lies inside it; `None` where the length itself has no power in whole milliwatts.
+    pub(super) boundary: Option<Boundary>,
 }
 
 /// Where a period of a schedule begins or ends.
@@ -68,9 +75,11 @@ impl<'a> Ground<'a> {
                     series,
                     n_bits: aggregate::n_bits(series),
                     natural_slot: aggregate::slot_seconds(&grids),
+                    past_midnight: days::past_midnight(&frame, series, &grids),
                     grids,
                     wanted: BTreeMap::new(),
                     cells: BTreeMap::new(),
+                    in_parts: BTreeMap::new(),
                 };
                 (channel.clone(), ground)
             })
@@ -78,23 +87,25 @@ impl<'a> Ground<'a> {
         Self { frame, calendars: &question.calendars, spot: Spot::new(question), channels }
     }
 
-    /// Notes what a plan reads; says whether readings are split for it, or names the boundary that cuts one.
-    pub(super) fn want(&mut self, plan: &Plan, split_evenly: bool) -> Result<bool, CutReading> {
+    /// Notes what a plan reads; says whether readings are split for it, or which are too long.
+    pub(super) fn want<'p>(&mut self, plan: &'p Plan, split_evenly: bool) -> Result<bool, TooCoarse<'p>> {
         let mut splits = false;
         for read in &plan.reads {
             let Some(grain) = self.grain(plan, read) else { continue };
+            let Some(channel) = self.channels.get_mut(&read.channel) else { continue };
+            if read.maxima
+                && let Some(seconds) = days::without_power(&channel.grids)
+            {
+                return Err(TooCoarse { read, seconds, boundary: None });
+            }
             if grain.1
                 && !split_evenly
-                && let Some(schedule) = read.schedule
-                && let Some(channel) = self.channels.get(&read.channel)
-                && let Some((boundary, seconds)) = channel.cut_reading(&plan.schedules[schedule])
+                && let Some((boundary, seconds)) = channel.cut_reading(read.schedule.map(|s| &plan.schedules[s]))
             {
-                return Err(CutReading { schedule, boundary, seconds });
+                return Err(TooCoarse { read, seconds, boundary: Some(boundary) });
             }
-            if let Some(channel) = self.channels.get_mut(&read.channel) {
-                *channel.wanted.entry(grain).or_default() |= read.maxima;
-                splits |= grain.1;
-            }
+            *channel.wanted.entry(grain).or_default() |= read.maxima;
+            splits |= grain.1;
         }
         for cost in &plan.costs {
             if let Some(grain) = self.grain(plan, &cost.read) {
@@ -111,12 +122,11 @@ impl<'a> Ground<'a> {
             return None;
         }
         let natural = channel.natural_slot;
-        let Some(schedule) = read.schedule.map(|schedule| &plan.schedules[schedule]) else {
-            return Some((natural, false));
-        };
+        let schedule = read.schedule.map(|schedule| &plan.schedules[schedule]);
         if channel.cut_reading(schedule).is_none() {
             return Some((natural, false));
         }
+        let Some(schedule) = schedule else { return Some((natural, true)) };
         let slot = aggregate::slot_seconds_under(schedule, natural);
         Some((during::slot_seconds_under(&self.frame, schedule, slot), true))
     }
@@ -128,18 +138,24 @@ impl<'a> Ground<'a> {
         }
         let frame = &self.frame;
         self.channels.par_iter_mut().for_each(|(_, channel)| {
-            let ChannelGround { series, n_bits, wanted, cells, .. } = channel;
+            let ChannelGround { series, n_bits, wanted, cells, grids, in_parts, .. } = channel;
+            if days::has_long_readings(grids) {
+                let spread = wanted.keys().filter(|grain| grain.1);
+                in_parts.extend(spread.map(|grain| (*grain, days::in_parts(series, grain.0))));
+            }
             cells.extend(wanted.iter().map(|(grain, with_maxima)| {
+                let series = in_parts.get(grain).unwrap_or(series);
                 (*grain, Cells::new(frame, series, *n_bits, grain.0, *with_maxima, grain.1))
             }));
         });
-        self.spot.aggregate(frame, |channel| self.channels.get(channel).map(|channel| channel.series));
+        let channels = &self.channels;
+        self.spot.aggregate(frame, |channel, grain| channels.get(channel).map(|channel| channel.series_at(grain)));
         Some(())
     }
 
-    /// The readings of a channel.
-    pub(super) fn series(&self, channel: &Channel) -> Option<&'a Series> {
-        self.channels.get(channel).map(|channel| channel.series)
+    /// The readings of a channel as they are read at a grain.
+    pub(super) fn series(&self, channel: &Channel, grain: Grain) -> Option<&Series> {
+        self.channels.get(channel).map(|channel| channel.series_at(grain))
     }
 
     /// Whether any channel has a reading in these segments.
@@ -155,13 +171,22 @@ impl<'a> Ground<'a> {
 }
 
 impl ChannelGround<'_> {
-    /// The first boundary of a schedule that cuts a reading in two, and the length of the reading, seconds.
-    fn cut_reading(&self, schedule: &Schedule) -> Option<(Boundary, i64)> {
-        let by_minute = aggregate::cut_reading(schedule, &self.grids);
-        by_minute.map(|(minute, seconds)| (Boundary::Minute(minute), seconds)).or_else(|| {
-            let (instant, seconds) = during::cut_reading(schedule, self.series)?;
-            Some((Boundary::Instant(instant), seconds))
-        })
+    /// The first boundary of a schedule that cuts a reading in two, and the length of the reading, seconds. Without a
+    /// schedule midnight alone can.
+    fn cut_reading(&self, schedule: Option<&Schedule>) -> Option<(Boundary, i64)> {
+        let midnight = self.past_midnight.map(|seconds| (Boundary::Minute(0), seconds));
+        let by_schedule = |schedule| {
+            let by_minute = aggregate::cut_reading(schedule, &self.grids);
+            by_minute.map(|(minute, seconds)| (Boundary::Minute(minute), seconds)).or_else(|| {
+                let (instant, seconds) = during::cut_reading(schedule, self.series)?;
+                Some((Boundary::Instant(instant), seconds))
+            })
+        };
+        midnight.or_else(|| schedule.and_then(by_schedule))
+    }
+
+    fn series_at(&self, grain: Grain) -> &Series {
+        self.in_parts.get(&grain).unwrap_or(self.series)
     }
 }
 
@@ -298,7 +323,9 @@ impl Table {
         mut call: impl FnMut(PlacedReading),
     ) {
         let frame = &ground.frame;
-        let (Some(series), Some((slot, spread))) = (ground.series(&self.read.channel), self.grain) else { return };
+        let Some(grain) = self.grain else { return };
+        let Some(series) = ground.series(&self.read.channel, grain) else { return };
+        let (slot, spread) = grain;
         let schedule = self.read.schedule.map(|schedule| &plan.schedules[schedule]);
         let mut known_day = None;
         let mut periods = None;

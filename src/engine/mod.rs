@@ -13,6 +13,7 @@ mod compare;
 mod condition;
 mod count;
 mod coverage;
+mod days;
 mod demand;
 mod document;
 mod during;

@@ -69,11 +69,15 @@ impl<'a> Spot<'a> {
 
     /// Joins what is wanted: one pass over the readings for each channel and series.
     ///
-    /// * `series`: the readings of a channel.
-    pub(super) fn aggregate(&mut self, frame: &Frame, series: impl Fn(&Channel) -> Option<&'a Series> + Sync) {
+    /// * `series`: the readings of a channel as they are read at a grain.
+    pub(super) fn aggregate<'s>(
+        &mut self,
+        frame: &Frame,
+        series: impl Fn(&Channel, Grain) -> Option<&'s Series> + Sync,
+    ) {
         use rayon::prelude::*;
         self.cells.par_iter_mut().for_each(|((channel, name, grain), cells)| {
-            if let (Some(series), Some(prices)) = (series(channel), self.prices.get(name)) {
+            if let (Some(series), Some(prices)) = (series(channel, *grain), self.prices.get(name)) {
                 *cells = Some(CostCells::new(frame, series, prices, *grain, self.split_evenly));
             }
         });
@@ -329,8 +333,9 @@ impl CostTable {
     /// Adds a day reading by reading.
     fn add_day(&mut self, ground: &Ground<'_>, plan: &Plan, day: usize) {
         let periods = self.periods(ground, plan, day);
-        let series = ground.series(&self.read.read.channel).zip(ground.spot.prices.get(&self.read.series));
-        let (Some((series, prices)), Some(grain)) = (series, ground.grain(plan, &self.read.read)) else { return };
+        let Some(grain) = ground.grain(plan, &self.read.read) else { return };
+        let series = ground.series(&self.read.read.channel, grain).zip(ground.spot.prices.get(&self.read.series));
+        let Some((series, prices)) = series else { return };
         let pieces = ground.frame.days.pieces(day..day + 1);
         join(series, prices, pieces, grain, ground.spot.split_evenly, |at, found| match found {
             Found::Lane(lane) => {
