@@ -59,7 +59,7 @@ impl NumberFormat {
     }
 
     /// Numbers of few digits, as nearly all are; `None`: not one of them.
-    fn read_short(self, bytes: &[u8]) -> Option<i64> {
+    pub(super) fn read_short(self, bytes: &[u8]) -> Option<i64> {
         let (negative, digits) = match bytes {
             [b'-', digits @ ..] => (true, digits),
             digits => (false, digits),

@@ -2,6 +2,7 @@
 
 mod clock_changes;
 mod csv_files;
+mod generic_csv;
 mod green_button;
 mod json_files;
 mod nem12;

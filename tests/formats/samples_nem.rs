@@ -1,4 +1,4 @@
-//! What the READMEs of the samples say of NEM12 files.
+//! What the READMEs of the samples say of NEM12 files and of tables that no supplier has shaped.
 
 use samebill::usage::Quality::{Estimated, Substituted};
 use samebill::usage::inspect;
@@ -118,4 +118,33 @@ fn many_meters_stay_apart() {
         assert_eq!(series.first_start.as_deref(), Some("2019-12-31T14:00:00Z"));
         assert_eq!((series.last_end.as_deref(), series.interval_minutes), (Some("2020-01-01T14:00:00Z"), Some(5)));
     }
+}
+
+#[test]
+fn generic_csv() {
+    check("generic-csv");
+}
+
+#[test]
+fn tables_hold_what_their_readme_says() {
+    facts(
+        "generic-csv/long_utc_15min.csv",
+        &[("kwh", 288, "25.88", "2026-02-01T00:00Z", "2026-02-04T00:00Z", &[])],
+        &[("import", 288)],
+    );
+    facts(
+        "generic-csv/wide_24h_decimal_comma.csv",
+        &[("other", 168, "167.6", "2026-02-08T23:00Z", "2026-02-15T23:00Z", &[])],
+        &[("import", 168)],
+    );
+    facts(
+        "generic-csv/cumulative_register_hourly.csv",
+        &[("import_total_kwh", 24, "7.1", "2026-02-01T00:00Z", "2026-02-02T00:00Z", &[])],
+        &[("import", 24)],
+    );
+    facts(
+        "japan/factory_30min_long.csv",
+        &[("kWh", 2832, "1580389", "2024-12-31T15:00Z", "2025-02-28T15:00Z", &[])],
+        &[("import", 2832)],
+    );
 }

@@ -285,6 +285,7 @@ const BEHIND: &[&str] = &[
 const NETS: &[&str] = &["net", "netto", "neto", "nette", "netta", "saldo", "balance"];
 const ENERGIES: &[&str] = &["energy", "energie", "energia", "electricity", "arbeit", "wirkarbeit"];
 const POWERS: &[&str] = &["power", "leistung", "puissance", "potencia", "potenza", "vermogen"];
+const OTHER_GOODS: &[&str] = &["gas", "water", "heat", "heating", "wasser", "warme", "waerme", "eau", "agua", "acqua"];
 const AMOUNTS: &[&str] =
     &["value", "values", "wert", "messwert", "valeur", "valor", "valore", "waarde", "quantity", "menge", "kwhs"];
 const REGISTERS: &[&str] = &[
@@ -320,7 +321,7 @@ pub(super) fn role_of(heading: &str) -> Option<Role> {
     }
     let words = words_of(&folded);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    let unit = unit_of(&words);
+    let unit = if has(OTHER_GOODS) { HeadingUnit::Other("no electricity") } else { unit_of(&words) };
     let has_sign = folded.chars().any(|c| matches!(c, '€' | '$' | '£' | '¥'));
     if has(COST) || has_sign || words.iter().any(|word| word == "p") {
         return Some(Role::Ignored);

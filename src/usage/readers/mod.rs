@@ -4,6 +4,7 @@
 mod ameren;
 mod bill_history;
 mod columns;
+mod generic;
 mod green_button;
 mod heading;
 mod nem12;
@@ -30,4 +31,6 @@ pub(super) const READERS: &[&dyn UsageReader] = &[
     &ameren::Ameren,
     &time_periods::Sce,
     &time_periods::Cooperative,
+    // By the words of its headings alone.
+    &generic::Generic,
 ];

@@ -30,7 +30,10 @@ impl UsageReader for OwnCsv {
         let known: [&[u8]; 6] = [b"start", b"kwh", b"import_kwh", b"export_kwh", b"end", b"quality"];
         let is_one = |name: &[u8], known: &[&[u8]]| known.iter().any(|k| name.trim_ascii().eq_ignore_ascii_case(k));
         let mut names = line.split(|b| *b == b',');
-        names.clone().any(|name| is_one(name, &known[..1])) || names.all(|name| is_one(name, &known))
+        let has = |known: &[&[u8]]| names.clone().any(|name| is_one(name, known));
+        // Other headings beside `start` that are known by their words make it a table of another hand.
+        has(&known[..1]) && (has(&known[1..4]) || !super::generic::is_table(source.head()))
+            || names.all(|name| is_one(name, &known))
     }
 
     fn read(&self, source: &mut Source<'_>, options: &ReadOptions) -> Result<UsageFile, UsageError> {
