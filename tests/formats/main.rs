@@ -6,6 +6,7 @@ mod generic_csv;
 mod green_button;
 mod json_files;
 mod nem12;
+mod octopus_csv;
 mod robust;
 mod samples;
 mod samples_nem;

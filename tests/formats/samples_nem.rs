@@ -148,3 +148,17 @@ fn tables_hold_what_their_readme_says() {
         &[("import", 2832)],
     );
 }
+
+#[test]
+fn octopus_downloads_hold_what_their_readme_says() {
+    facts(
+        "uk-octopus/half_hourly_winter_week.csv",
+        &[("Consumption", 336, "22.848", "2026-01-05T00:00Z", "2026-01-12T00:00Z", &[])],
+        &[("import", 336)],
+    );
+    facts(
+        "uk-octopus/half_hourly_summer_cost_standing.csv",
+        &[("Consumption", 144, "9.727", "2026-05-31T23:00Z", "2026-06-03T23:00Z", &[])],
+        &[("import", 144)],
+    );
+}

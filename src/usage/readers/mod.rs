@@ -8,6 +8,7 @@ mod generic;
 mod green_button;
 mod heading;
 mod nem12;
+mod octopus_csv;
 mod opower;
 mod own_csv;
 mod own_json;
@@ -24,6 +25,7 @@ pub(super) const READERS: &[&dyn UsageReader] = &[
     &nem12::Nem12,
     &own_json::OwnJson,
     // By their header.
+    &octopus_csv::OctopusCsv,
     &own_csv::OwnCsv,
     &bill_history::BillHistory,
     &opower::Opower,
