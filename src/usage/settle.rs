@@ -38,7 +38,7 @@ pub(super) fn settle(
         problems: Vec::new(),
         overlaps: Vec::new(),
     };
-    settle_repeated_hours(&mut rows, &repeated_hours, &mut series, warnings);
+    settle_hours_of_parts(&mut rows, &repeated_hours, &mut series, warnings);
     rows.sort_unstable_by_key(|row| (row.start, row.part, std::cmp::Reverse(row.version), row.line));
     drop_repeats(&mut rows, &mut series);
     add_parts(&mut rows);
@@ -84,6 +84,35 @@ fn reading(row: &Row, quality: Quality, quantity: Quantity) -> Reading {
         Quantity::Energy | Quantity::Register | Quantity::Other => row.value,
     };
     Reading { start: row.start, seconds: u32::from(row.minutes) * 60, milliwatt_hours, quality }
+}
+
+/// Settles the repeated hours of each part by itself: a day and a night register stand side by side.
+fn settle_hours_of_parts(
+    rows: &mut [Row],
+    repeated_hours: &[RepeatedHour],
+    series: &mut FileSeries,
+    warnings: &mut Warnings,
+) {
+    let part_of = |hour: &RepeatedHour, rows: &[Row]| rows[hour.row_idx].part;
+    let mut parts: Vec<u8> = repeated_hours.iter().map(|hour| part_of(hour, rows)).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    if parts.len() <= 1 {
+        return settle_repeated_hours(rows, repeated_hours, series, warnings);
+    }
+    for part in parts {
+        let idxs: Vec<usize> = (0..rows.len()).filter(|idx| rows[*idx].part == part).collect();
+        let mut rows_of_part: Vec<Row> = idxs.iter().map(|idx| rows[*idx]).collect();
+        let hours: Vec<RepeatedHour> = repeated_hours
+            .iter()
+            .filter(|hour| part_of(hour, rows) == part)
+            .map(|hour| RepeatedHour { row_idx: idxs.partition_point(|idx| *idx < hour.row_idx), ..*hour })
+            .collect();
+        settle_repeated_hours(&mut rows_of_part, &hours, series, warnings);
+        for (idx, row) in idxs.into_iter().zip(rows_of_part) {
+            rows[idx] = row;
+        }
+    }
 }
 
 /// Tells the first showing of a repeated local hour from the second by the order in the file.

@@ -2,6 +2,8 @@
 
 mod clock_changes;
 mod csv_files;
+mod europe;
+mod europe_hours;
 mod generic_csv;
 mod green_button;
 mod json_files;

@@ -1,6 +1,8 @@
 //! What the READMEs of the samples say of files of utilities.
 
-use super::samples::{check, facts};
+use super::samples::{check, facts, samples};
+use super::told::{told, zone};
+use super::trouble::starts;
 
 #[test]
 fn opower_files_hold_what_their_readme_says() {
@@ -63,4 +65,81 @@ fn sections_hold_what_their_readme_says() {
 #[test]
 fn utilities_of_the_united_states() {
     check("us-utility-csv");
+}
+
+#[test]
+fn european_distributors() {
+    check("eu-csv");
+    check("ireland-esb");
+}
+
+#[test]
+fn files_of_esb_hold_what_their_readme_says() {
+    facts(
+        "ireland-esb/half_hourly_kw_newest_first.csv",
+        &[("10000000000/Active Import Interval (kW)", 144, "24.69", "2026-02-02T00:00Z", "2026-02-05T00:00Z", &[])],
+        &[("import", 144)],
+    );
+    let (start, end) = ("2026-02-09T00:00Z", "2026-02-11T00:00Z");
+    facts(
+        "ireland-esb/half_hourly_kwh_import_export.csv",
+        &[
+            ("10000000000/Active Import Interval (kWh)", 96, "32.9", start, end, &[]),
+            ("10000000000/Active Export Interval (kWh)", 96, "28.9", start, end, &[]),
+        ],
+        &[("export", 96), ("import", 96)],
+    );
+}
+
+#[test]
+fn files_of_the_continent_hold_what_their_readme_says() {
+    let (start, end) = ("2023-10-21T22:00Z", "2023-10-26T22:00Z");
+    facts(
+        "eu-csv/belgium_15min_day_night_registers.csv",
+        &[
+            ("000000000000000000/Offtake", 479, "92.173", start, end, &[]),
+            ("000000000000000000/Injection", 479, "16.666", start, end, &[]),
+        ],
+        &[("export", 479), ("import", 479)],
+    );
+    facts(
+        "eu-csv/italy_15min_wide_96_columns.csv",
+        &[("import", 2880, "269.281", "2024-08-31T22:00Z", "2024-09-30T22:00Z", &[])],
+        &[("import", 2880)],
+    );
+}
+
+/// The parts of the Belgian file, which the README adds up by themselves, and the Dutch file, of which it gives dates.
+#[test]
+fn parts_add_up_to_what_the_readme_says() {
+    let Some(samples) = samples() else { return };
+    let belgian = std::fs::read_to_string(samples.join("eu-csv/belgium_15min_day_night_registers.csv")).unwrap();
+    for (register, expected) in [
+        ("Offtake Night", "Offtake 239 42.743"),
+        ("Offtake Day", "Offtake 240 49.43"),
+        ("Injection Night", "Injection 239 5.083"),
+        ("Injection Day", "Injection 240 11.583"),
+    ] {
+        let kept = |line: &&str| line.contains(register) || line.contains("EAN code");
+        let part: Vec<&str> = belgian.lines().filter(kept).collect();
+        let told = told(part.join("\n"), &zone("Europe/Brussels"));
+        assert!(told.starts_with(&format!("000000000000000000/{expected}")), "{told}");
+    }
+    let dutch = std::fs::read_to_string(samples.join("eu-csv/netherlands_daily_register_and_use.csv")).unwrap();
+    let amsterdam = zone("Europe/Amsterdam");
+    let whole = "afname verbruik 70 1414 blank=1 gaps=1; invoeding productie 70 98 blank=1 gaps=1";
+    assert_eq!(told(&dutch, &amsterdam), whole);
+    let without = |word: &str| -> String {
+        let heading = dutch.lines().next().unwrap().replace(&format!("afname verbruik {word}"), "afname stand extra");
+        let heading = heading.replace(&format!("invoeding productie {word}"), "invoeding stand extra");
+        dutch.replacen(dutch.lines().next().unwrap(), &heading, 1)
+    };
+    for (other, expected) in [
+        ("normaal", "afname verbruik 70 697 blank=1 gaps=1; invoeding productie 70 25 blank=1 gaps=1"),
+        ("dal", "afname verbruik 70 717 blank=1 gaps=1; invoeding productie 70 73 blank=1 gaps=1"),
+    ] {
+        assert_eq!(told(without(other), &amsterdam), expected);
+    }
+    let days = starts(&dutch, &amsterdam, 0);
+    assert_eq!((days[0].as_str(), days[69].as_str()), ("11-15 23:00 1440", "01-24 23:00 1440"));
 }

@@ -249,15 +249,6 @@ pub(super) fn numbers(unit: Unit, decimal_sign: u8) -> NumberFormat {
     NumberFormat { decimal_sign, power_of_ten: unit.power_of_ten(), is_register: false }
 }
 
-/// The number of a cell that stands in a file with either decimal sign.
-///
-/// # Errors
-/// [`UsageCode::BadNumber`], without a place; also where both signs are in it.
-pub(super) fn read_with_either_sign(text: &str, unit: Unit) -> Result<i64, UsageError> {
-    let decimal_sign = if text.contains(',') { b',' } else { b'.' };
-    numbers(unit, decimal_sign).read(text)
-}
-
 /// A value of that quality, or a blank.
 ///
 /// # Errors

@@ -4,6 +4,12 @@
 mod ameren;
 mod bill_history;
 mod columns;
+mod datadis;
+mod dutch_registers;
+mod e_distribuzione;
+mod enedis;
+mod esb;
+mod fluvius;
 mod generic;
 mod green_button;
 mod heading;
@@ -33,6 +39,12 @@ pub(super) const READERS: &[&dyn UsageReader] = &[
     &ameren::Ameren,
     &time_periods::Sce,
     &time_periods::Cooperative,
+    &esb::Esb,
+    &fluvius::Fluvius,
+    &e_distribuzione::EDistribuzione,
+    &datadis::Datadis,
+    &enedis::Enedis,
+    &dutch_registers::DutchRegisters,
     // By the words of its headings alone.
     &generic::Generic,
 ];
