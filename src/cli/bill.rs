@@ -14,6 +14,7 @@ use self::question::build_question;
 use super::conventions::ConventionFlags;
 use super::foreign::ForeignFlags;
 use super::output::remark;
+use super::reading::ReadFlags;
 use super::{CliError, Format, Report};
 use crate::comparison::ComparisonError;
 use crate::config::{Coverage, SplitIntervals};
@@ -34,9 +35,11 @@ pub(super) struct Bill {
     /// Plans that another one includes are part of it and not billed on their own
     #[arg(long = "plan", required = true, num_args = 1.., value_name = "[ID=]FILE")]
     plans: Vec<String>,
-    /// The readings: CSV or JSON
+    /// The readings, in any format that `samebill inspect` knows
     #[arg(long, value_name = "FILE")]
     usage: PathBuf,
+    #[command(flatten)]
+    reading: ReadFlags,
     /// The customer's time zone, an IANA name such as America/Phoenix
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<chrono_tz::Tz>,

@@ -15,6 +15,7 @@ pub(super) use self::shared::prices_of;
 use self::shared::{ImportCalendar, ImportPrices};
 use super::client::{Reply, Target, escape, query};
 use super::foreign::ForeignFlags;
+use super::reading::ReadFlags;
 use super::{CliError, Format, Report, Sheet};
 use crate::tariff::PlanFormat;
 use crate::words::{CustomerId, PeriodId, PlanId};
@@ -93,15 +94,17 @@ pub(super) struct ImportPlan {
   samebill import usage june.csv --customer c-1
   samebill import usage local-times.csv --customer c-1 --time-zone Europe/London --on-conflict refuse")]
 pub(super) struct ImportUsage {
-    /// CSV (start,kwh or start,import_kwh,export_kwh) or JSON readings
+    /// Readings in any format that `samebill inspect` knows
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Whose readings
     #[arg(long, value_name = "ID")]
     customer: CustomerId,
-    /// What local times without an offset are in
+    /// What local times without an offset are in [default: the customer's time zone]
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<Tz>,
+    #[command(flatten)]
+    reading: ReadFlags,
     /// What becomes of a reading that differs from the stored one [default: replace, unless its quality is worse]
     #[arg(long, value_enum, value_name = "RULE")]
     on_conflict: Option<OnConflictFlag>,
@@ -214,11 +217,14 @@ impl ImportUsage {
         let n_bytes = std::fs::metadata(&self.file).map_err(unreadable)?.len();
         let zone = self.time_zone.map(|zone| zone.to_string());
         let name = self.file.file_name().map(|name| name.to_string_lossy());
-        let parameters = query(&[
+        let reading = self.reading.parameters();
+        let mut parameters = vec![
             ("time_zone", zone.as_deref()),
             ("on_conflict", self.on_conflict.map(OnConflictFlag::as_str)),
             ("file_name", name.as_deref()),
-        ]);
+        ];
+        parameters.extend(reading.iter().map(|(name, value)| (*name, value.as_deref())));
+        let parameters = query(&parameters);
         let path = format!("/v1/customers/{}/usage{parameters}", escape(self.customer.as_str()));
         let progress = progress_bar(n_bytes);
         let outcome = self.target.client()?.upload(&path, "application/octet-stream", || {

@@ -2,7 +2,7 @@
 //!
 //! Every command that needs the service is an HTTP client (`client.rs`): of the server that `--server` names, or of
 //! a private one in this process on the database that `--database-url` names (`local.rs`). So the command line and
-//! the API cannot differ. `bill` alone needs neither.
+//! the API cannot differ. `bill` and `inspect` need neither.
 //!
 //! Exit codes: 0 done, 1 refused or failed, 2 wrong usage. Errors go to stderr, with their code; with
 //! `--format json` the problem document goes to stdout as well, so that a program reads one JSON document whichever
@@ -20,10 +20,12 @@ mod error;
 mod foreign;
 mod history;
 mod import;
+mod inspect;
 mod local;
 mod migrate;
 mod output;
 mod plan;
+mod reading;
 mod serve;
 mod supersede;
 
@@ -53,6 +55,7 @@ enum Command {
     Serve(serve::Serve),
     Demo(demo::Demo),
     Bill(Box<bill::Bill>),
+    Inspect(inspect::Inspect),
     #[command(subcommand)]
     Import(import::Import),
     #[command(subcommand)]
@@ -72,6 +75,7 @@ pub fn main() -> ExitCode {
         Command::Serve(command) => command.run(),
         Command::Demo(command) => command.run(cli.format),
         Command::Bill(command) => command.run(cli.format),
+        Command::Inspect(command) => command.run(cli.format),
         Command::Import(command) => command.run(cli.format),
         Command::Plan(command) => command.run(cli.format),
         Command::Compare(command) => command.run(cli.format),

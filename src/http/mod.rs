@@ -11,6 +11,7 @@ mod customers;
 mod error;
 mod guard;
 mod imports;
+mod inspect;
 mod lists;
 mod plans;
 mod price_series;
@@ -18,6 +19,7 @@ mod request;
 mod routes;
 mod schemas;
 mod service;
+mod upload;
 mod usage;
 mod usage_revisions;
 

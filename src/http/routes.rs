@@ -8,8 +8,8 @@ use actix_web::{FromRequest, Handler, HttpRequest, Resource, guard};
 
 use super::error::{Code, Problem};
 use super::{
-    billing_periods, calendars, comparisons, coverage, customers, imports, plans, price_series, schemas, service,
-    usage, usage_revisions,
+    billing_periods, calendars, comparisons, coverage, customers, imports, inspect, plans, price_series, schemas,
+    service, usage, usage_revisions,
 };
 
 /// The whole table.
@@ -28,6 +28,8 @@ pub fn routes(config: &mut ServiceConfig) {
     at("/v1/imports").get(imports::list).into(config);
     at("/v1/imports/{id}").get(imports::get).into(config);
     at("/v1/imports/{id}/revert").post(imports::revert).into(config);
+
+    at("/v1/usage/inspect").post(inspect::inspect).into(config);
 
     at("/v1/plans").get(plans::list).into(config);
     // A plan may be called "validate": only POST means the check.

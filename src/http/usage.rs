@@ -1,32 +1,24 @@
 //! `/v1/customers/{id}/usage`: readings in, readings out.
 
-use std::io::{Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Payload};
 use chrono::{DateTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
-use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use super::error::{Code, Problem};
 use super::lists::{page, page_size};
-use super::request::{
-    choice, expect_media_type, is_true, parameter, path_id, payload_problem, query, refuse_announced_size, required,
-    too_large,
-};
+use super::request::{choice, expect_media_type, is_true, parameter, path_id, query, required};
+use super::upload::{MEDIA_TYPES, ReadingParameters, spool};
 use super::{Answered, Api, customers, imports};
 use crate::comparison::question::date;
 use crate::engine;
 use crate::store::{FillZero, ImportSource, OnConflict, UsageImport};
-use crate::usage::{self, Channel, Quality, ReadOptions, Reading, kwh};
+use crate::usage::{self, Channel, Quality, Reading, kwh};
 use crate::words::{BillingPeriod, CustomerId, ImportId};
-
-/// Bytes of a body that are held in memory before they go to the spool.
-const SPOOL_CHUNK: usize = 1024 * 1024;
 
 /// Most readings of a page.
 pub(super) const MAX_READINGS: u32 = 10_000;
@@ -34,12 +26,15 @@ pub(super) const MAX_READINGS: u32 = 10_000;
 /// Longest range of readings that is read or filled at once.
 const MAX_RANGE_DAYS: i64 = 400;
 
-const MEDIA_TYPES: [&str; 3] = ["text/csv", "application/json", "application/octet-stream"];
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ImportParameters {
     time_zone: Option<String>,
+    r#as: Option<String>,
+    unit: Option<String>,
+    stamp: Option<String>,
+    date_order: Option<String>,
+    channel: Option<String>,
     on_conflict: Option<String>,
     file_name: Option<String>,
     fill: Option<String>,
@@ -48,13 +43,22 @@ struct ImportParameters {
     dry_run: Option<String>,
 }
 
-/// `POST /v1/customers/{id}/usage?time_zone=&on_conflict=&fill=zero&dry_run=`: all readings of a file or none.
+/// `POST /v1/customers/{id}/usage?time_zone=&as=&unit=&stamp=&date_order=&channel=&on_conflict=&fill=zero&dry_run=`: all
+/// readings of a file or none. Local times without an offset are in the customer's time zone unless another is given.
 ///
 /// The body is spooled and parsed to its end before the transaction begins.
 pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
     let id: CustomerId = path_id(&request, "id")?;
     let parameters: ImportParameters = query(&request)?;
-    let time_zone: Option<Tz> = parameter("time_zone", parameters.time_zone.as_deref())?;
+    let reading = ReadingParameters {
+        time_zone: parameters.time_zone.as_deref(),
+        format: parameters.r#as.as_deref(),
+        unit: parameters.unit.as_deref(),
+        stamp: parameters.stamp.as_deref(),
+        date_order: parameters.date_order.as_deref(),
+        channel: parameters.channel.as_deref(),
+    };
+    let mut options = reading.check()?;
     let on_conflict = choice(
         "on_conflict",
         parameters.on_conflict.as_deref(),
@@ -68,10 +72,10 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
     let dry_run = is_true("dry_run", parameters.dry_run.as_deref())?;
     let customer = customers::read(&api, id).await?;
     let fill = fill_of(&parameters, customer.document.time_zone)?;
+    options.time_zone.get_or_insert(customer.document.time_zone);
 
     let spooled = spool(&api, &request, payload).await?;
     let n_bytes = spooled.n_bytes;
-    let options = ReadOptions { time_zone, ..ReadOptions::default() };
     let _permit = api.service.import_permit().await?;
     let (parsed, sha256) =
         api.service.blocking(move || usage::read(spooled.file, &options).map(|read| (read, spooled.sha256))).await??;
@@ -88,7 +92,7 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
             rows: parsed.n_rows,
             exact_repeats: parsed.exact_repeats,
             blank: parsed.blank,
-            choices: json!({}),
+            choices: json!(parsed.sources),
             warnings: json!(parsed.warnings),
         },
     };
@@ -124,46 +128,6 @@ pub(super) fn check_range(range: &Range<i64>, max_days: i64, name: &str) -> Resu
     }
     let detail = format!("a range ends after it starts and has at most {max_days} days");
     Err(Problem::new(Code::InvalidParameter, detail).of_parameter(name))
-}
-
-/// A body in a temporary file.
-pub(super) struct Spooled {
-    pub(super) file: tempfile::SpooledTempFile,
-    pub(super) sha256: [u8; 32],
-    pub(super) n_bytes: u64,
-}
-
-/// Writes a body to a temporary file, a chunk at a time on a blocking thread; small ones stay in memory.
-pub(super) async fn spool(api: &Api, request: &HttpRequest, mut payload: Payload) -> Result<Spooled, Problem> {
-    let max_bytes = api.settings.max_usage_bytes;
-    refuse_announced_size(request, max_bytes)?;
-    let mut file = tempfile::spooled_tempfile(SPOOL_CHUNK);
-    let mut hash = Sha256::new();
-    let mut n_bytes = 0;
-    let mut pending = Vec::new();
-    loop {
-        let chunk = payload.next().await.transpose().map_err(|error| payload_problem(&error))?;
-        let at_end = chunk.is_none();
-        if let Some(chunk) = chunk {
-            n_bytes += chunk.len() as u64;
-            if n_bytes > max_bytes {
-                return Err(too_large(max_bytes));
-            }
-            pending.extend_from_slice(&chunk);
-        }
-        if at_end || pending.len() >= SPOOL_CHUNK {
-            let bytes = std::mem::take(&mut pending);
-            let written = api.service.blocking(move || {
-                hash.update(&bytes);
-                file.write_all(&bytes).map(|()| (file, hash))
-            });
-            (file, hash) = written.await?.map_err(|error| Problem::internal(format!("the spool: {error}")))?;
-        }
-        if at_end {
-            file.seek(SeekFrom::Start(0)).map_err(|error| Problem::internal(format!("the spool: {error}")))?;
-            return Ok(Spooled { file, sha256: hash.finalize().into(), n_bytes });
-        }
-    }
 }
 
 #[derive(Deserialize)]

@@ -2,6 +2,7 @@
 //! several, never guessed between two that would count energy twice.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 
 use itertools::Itertools as _;
@@ -20,6 +21,12 @@ pub struct ChannelChoice {
     pub channel: Channel,
     /// Name of the series: meter and channel of the file, or one of them where it is alone.
     pub series: String,
+}
+
+impl fmt::Display for ChannelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.channel, self.series)
+    }
 }
 
 /// A text that is no choice.

@@ -1,5 +1,7 @@
 //! Which reader understands a file, by its content and never by its name.
 
+use std::str::FromStr;
+
 use chrono_tz::Tz;
 
 use super::choose::{ChannelChoice, choose};
@@ -17,6 +19,46 @@ pub enum StampSide {
     Start,
     /// Its end.
     End,
+}
+
+impl StampSide {
+    /// `start`, `end`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::End => "end",
+        }
+    }
+}
+
+impl FromStr for StampSide {
+    type Err = WordError;
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        let known = [Self::Start, Self::End];
+        known.into_iter().find(|side| side.as_str() == text).ok_or_else(|| WordError::new(text, "start or end"))
+    }
+}
+
+impl FromStr for DateOrder {
+    type Err = WordError;
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        let known = [Self::YearMonthDay, Self::DayMonthYear, Self::MonthDayYear];
+        known.into_iter().find(|order| order.as_str() == text).ok_or_else(|| WordError::new(text, "ymd, dmy or mdy"))
+    }
+}
+
+/// A text that is none of the words known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not known; write {known}")]
+pub struct WordError {
+    text: String,
+    known: &'static str,
+}
+
+impl WordError {
+    fn new(text: &str, known: &'static str) -> Self {
+        Self { text: text.to_owned(), known }
+    }
 }
 
 /// What the caller knows and a file may not say. What is said here overrides what is found.

@@ -34,7 +34,7 @@ use std::str::FromStr;
 pub use changes::{ChangeSum, DayChange, ReadingChange, changed_days, changed_instants, differences, kwh};
 pub use choose::{ChannelChoice, ChoiceError, channels_of_meter, choose};
 pub use coverage::{MonthCoverage, MonthSpan, coverage};
-pub use detect::{ReadOptions, StampSide, UsageReader, detect, formats, open, read};
+pub use detect::{ReadOptions, StampSide, UsageReader, WordError, detect, formats, open, read};
 pub use error::{UsageCode, UsageError};
 pub use file::{Direction, FileSeries, Quantity, SeriesLabel, UsageFile, UsageWarning};
 pub use fill::{FillError, fill_zero};

@@ -40,7 +40,7 @@ pub(super) fn settle(
     };
     settle_hours_of_parts(&mut rows, &repeated_hours, &mut series, warnings);
     rows.sort_unstable_by_key(|row| (row.start, row.part, std::cmp::Reverse(row.version), row.line));
-    drop_repeats(&mut rows, &mut series);
+    let conflicting_lines = drop_repeats(&mut rows, &mut series);
     add_parts(&mut rows);
     if label.quantity == Quantity::Register {
         series.blank = rows.iter().filter(|row| row.quality.is_none()).count() as u64;
@@ -56,6 +56,8 @@ pub(super) fn settle(
             rows.clear();
         }
     }
+    let conflicting = rows.iter().filter(|row| conflicting_lines.contains(&row.line));
+    series.overlaps.extend(conflicting.map(range_of));
     drop_overlaps(&mut rows, &mut series);
     series.span = rows.first().zip(rows.last()).map(|(first, last)| first.start..range_of(last).end);
     for row in rows {
@@ -212,8 +214,8 @@ fn passes(locals: &[NaiveDateTime]) -> Option<Vec<bool>> {
 }
 
 /// Keeps one of each group of rows for one interval and part: the newest version, the better quality of two that say
-/// the same. Rows that contradict each other are reported, the first of them stays.
-fn drop_repeats(rows: &mut Vec<Row>, series: &mut FileSeries) {
+/// the same. Rows that contradict each other are reported, the first of them stays; gives the lines of those.
+fn drop_repeats(rows: &mut Vec<Row>, series: &mut FileSeries) -> Vec<u32> {
     let (mut repeats, mut older) = (0, 0);
     let mut conflicts = Vec::new();
     rows.dedup_by(|later, kept| {
@@ -237,18 +239,18 @@ fn drop_repeats(rows: &mut Vec<Row>, series: &mut FileSeries) {
     });
     series.exact_repeats = repeats;
     series.older_versions = older;
-    for (kept, later) in conflicts {
+    for (kept, later) in &conflicts {
         let message =
             format!("two different values for the interval that starts at {}; keep the right one", instant(kept.start));
         let error = UsageError::new(UsageCode::Conflict, message);
         series.report(error.at_lines(u64::from(kept.line), u64::from(later.line)));
-        series.overlaps.push(range_of(&kept));
     }
+    conflicts.into_iter().map(|(kept, _)| kept.line).take(MAX_PROBLEMS).collect()
 }
 
-/// The time of a row; one whose length is not known claims its first minute.
+/// The time of a row.
 fn range_of(row: &Row) -> Range<i64> {
-    row.start..row.start + i64::from(row.minutes.max(1)) * 60
+    row.start..row.start + i64::from(row.minutes) * 60
 }
 
 /// Adds the parts of each interval: a day and a night register. A part left blank adds nothing to one that is there.

@@ -45,6 +45,17 @@ pub enum DateOrder {
     MonthDayYear,
 }
 
+impl DateOrder {
+    /// `ymd`, `dmy`, `mdy`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::YearMonthDay => "ymd",
+            Self::DayMonthYear => "dmy",
+            Self::MonthDayYear => "mdy",
+        }
+    }
+}
+
 impl Stamp {
     /// Reads `2026-06-14T00:30:00+01:00`, `…Z`, `2026-06-14T00:30:00`, `2026-06-14 00:30`, `2026-06-14 24:00`.
     ///

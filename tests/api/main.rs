@@ -6,6 +6,7 @@ mod foreign;
 mod helpers;
 mod imports;
 mod includes;
+mod inspect;
 mod price_series;
 mod processes;
 mod races;

@@ -173,8 +173,8 @@ fn cases(app: &TestApp) -> Vec<Case> {
         ),
         (
             Code::UsageUnreadable,
-            app.import("c-1", "start,kwh\n2026-06-01 00:00,1\n2026-06-01 01:00,2\n"),
-            at("reason", json!("time_zone_needed")),
+            app.import("c-1", "start,kwh\n2026-06-31 00:00,1\n2026-07-01 01:00,2\n"),
+            at("reason", json!("bad_time")),
         ),
         (Code::UsageUnreadable, app.import("c-1", ""), at("reason", json!("no_readings"))),
         (
@@ -348,7 +348,7 @@ fn cases(app: &TestApp) -> Vec<Case> {
         ),
         (
             Code::UnsupportedMediaType,
-            app.send("POST", "/v1/customers/c-1/usage", &[("content-type", "application/xml")], b"<a/>"),
+            app.send("POST", "/v1/customers/c-1/usage", &[("content-type", "text/html")], b"<a/>"),
             None,
         ),
         (

@@ -4,6 +4,7 @@ mod bill;
 mod demo;
 mod foreign;
 mod help;
+mod inspect;
 mod migrate;
 mod plan;
 mod readme;

@@ -16,7 +16,7 @@ use crate::config::{Settings, SettingsFlags, SplitIntervals};
 use crate::engine::{Options, PlanToBill, Question, VersionInForce};
 use crate::shared::{Calendar, SharedError, read_prices};
 use crate::tariff::{PlanFormat, Tariff};
-use crate::usage::{ParsedUsage, ReadOptions, Reading};
+use crate::usage::{ParsedUsage, Reading};
 use crate::words::{BillingPeriod, CustomerDocument, MAX_PERIOD_DAYS, PlanId};
 
 /// A question and what nobody said but was taken to be so.
@@ -30,7 +30,7 @@ pub(super) fn build_question(bill: &Bill) -> Result<Asked, CliError> {
     let mut assumptions = Vec::new();
     let customer = bill.customer.as_deref().map(read_customer).transpose()?;
     let said_zone = bill.time_zone.or(customer.as_ref().map(|customer| customer.time_zone));
-    let usage = read_usage(&bill.usage, said_zone)?;
+    let usage = read_usage(bill, said_zone)?;
     assumptions.extend(usage.warnings.iter().map(|warning| warning.detail.clone()));
     let time_zone = match said_zone {
         Some(zone) => zone,
@@ -71,10 +71,10 @@ fn read_customer(path: &Path) -> Result<CustomerDocument, CliError> {
     Ok(customer)
 }
 
-fn read_usage(path: &Path, time_zone: Option<Tz>) -> Result<ParsedUsage, CliError> {
+fn read_usage(bill: &Bill, time_zone: Option<Tz>) -> Result<ParsedUsage, CliError> {
+    let path = bill.usage.as_path();
     let file = File::open(path).map_err(|e| CliError::unreadable(path, &e))?;
-    crate::usage::read(file, &ReadOptions { time_zone, ..ReadOptions::default() })
-        .map_err(|e| CliError::refused(Some(path), &e.into()))
+    crate::usage::read(file, &bill.reading.options(time_zone)).map_err(|e| CliError::refused(Some(path), &e.into()))
 }
 
 /// The zone of a file whose times all carry the same whole-hour offset; said, because it decides local days.
