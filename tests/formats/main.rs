@@ -6,6 +6,7 @@ mod europe;
 mod europe_hours;
 mod generic_csv;
 mod green_button;
+mod home_assistant;
 mod json_files;
 mod nem12;
 mod octopus_csv;

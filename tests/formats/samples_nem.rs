@@ -162,3 +162,32 @@ fn octopus_downloads_hold_what_their_readme_says() {
         &[("import", 144)],
     );
 }
+
+#[test]
+fn home_assistant() {
+    check("home-assistant");
+}
+
+#[test]
+fn the_energy_dashboard_holds_what_its_readme_says() {
+    let Some(samples) = samples() else { return };
+    let file = std::fs::File::open(samples.join("home-assistant/energy_dashboard_wide.csv")).unwrap();
+    let found = samebill::usage::open(file, &samebill::usage::ReadOptions::default()).unwrap();
+    let found = inspect(found, &[]).unwrap();
+    let fed: Vec<String> = found
+        .series
+        .iter()
+        .filter_map(|series| {
+            let channel = series.feeds.as_ref()?;
+            let (first, last) = (series.first_start.as_deref()?, series.last_end.as_deref()?);
+            Some(format!("{channel} {} {} {first} {last}", series.intervals, series.kwh.as_deref()?))
+        })
+        .collect();
+    assert_eq!(
+        fed,
+        [
+            "import 48 37.4 2026-01-05T00:00:00Z 2026-01-07T00:00:00Z",
+            "export 48 3.6 2026-01-05T00:00:00Z 2026-01-07T00:00:00Z"
+        ]
+    );
+}

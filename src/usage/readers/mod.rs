@@ -13,6 +13,7 @@ mod fluvius;
 mod generic;
 mod green_button;
 mod heading;
+mod home_assistant;
 mod nem12;
 mod octopus_csv;
 mod opower;
@@ -31,6 +32,7 @@ pub(super) const READERS: &[&dyn UsageReader] = &[
     &nem12::Nem12,
     &own_json::OwnJson,
     // By their header.
+    &home_assistant::HomeAssistant,
     &octopus_csv::OctopusCsv,
     &own_csv::OwnCsv,
     &bill_history::BillHistory,

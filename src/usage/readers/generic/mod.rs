@@ -18,6 +18,8 @@ mod wide;
 use super::super::collect::Collector;
 use super::super::table::Table;
 use super::super::{ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
+pub(super) use numbers::read_number;
+
 use layout::{Layout, is_bare_table};
 use sniff::Sniff;
 

@@ -56,7 +56,7 @@ impl SignSniff {
 ///
 /// # Errors
 /// [`UsageCode::BadNumber`], without a place.
-pub(super) fn read_number(text: &str, format: NumberFormat) -> Result<i64, UsageError> {
+pub(in super::super) fn read_number(text: &str, format: NumberFormat) -> Result<i64, UsageError> {
     if let Some(value) = format.read_short(text.as_bytes()) {
         return Ok(value);
     }
