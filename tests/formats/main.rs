@@ -9,6 +9,7 @@ mod green_button;
 mod home_assistant;
 mod json_files;
 mod nem12;
+mod octopus;
 mod octopus_csv;
 mod robust;
 mod samples;

@@ -1,4 +1,4 @@
-//! What the READMEs of the samples say of Green Button feeds.
+//! What the READMEs of the samples say of Green Button feeds and of answers of APIs.
 
 use super::samples::{check, facts};
 
@@ -21,4 +21,18 @@ fn feeds_hold_what_their_readme_says() {
         let expected = [(name, intervals, kwh, first, last, &[][..])];
         facts(&format!("greenbutton-espi/{file}.xml"), &expected, &[("import", n)]);
     }
+}
+
+#[test]
+fn answers_of_apis_hold_what_their_readme_says() {
+    facts(
+        "uk-octopus/api_consumption_newest_first.json",
+        &[("consumption", 96, "6.49", "2026-05-29T23:00Z", "2026-05-31T23:00Z", &[])],
+        &[("import", 96)],
+    );
+    facts(
+        "japan/octopus_japan_half_hourly_api.json",
+        &[("<synthetic:supply_point:1>/other", 1, "0.25", "2026-07-01T00:00Z", "2026-07-01T00:30Z", &[])],
+        &[("import", 1)],
+    );
 }

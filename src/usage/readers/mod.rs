@@ -14,8 +14,11 @@ mod generic;
 mod green_button;
 mod heading;
 mod home_assistant;
+mod json_walk;
 mod nem12;
 mod octopus_csv;
+mod octopus_japan_json;
+mod octopus_json;
 mod opower;
 mod own_csv;
 mod own_json;
@@ -30,6 +33,8 @@ pub(super) const READERS: &[&dyn UsageReader] = &[
     // By their first bytes.
     &green_button::GreenButton,
     &nem12::Nem12,
+    &octopus_json::OctopusJson,
+    &octopus_japan_json::OctopusJapanJson,
     &own_json::OwnJson,
     // By their header.
     &home_assistant::HomeAssistant,
