@@ -55,7 +55,7 @@ impl<'a> Table<'a> {
         loop {
             self.row_bytes.set(0);
             let before = self.reader.position().line();
-            if !self.reader.read_byte_record(&mut self.record).map_err(|e| csv_error(&e))? {
+            if !self.reader.read_byte_record(&mut self.record).map_err(|e| csv_error(&e, before))? {
                 return Ok(None);
             }
             if self.record.len() == 1 && self.record[0].trim_ascii().is_empty() {
@@ -120,7 +120,8 @@ impl<'r> TableRow<'r> {
     }
 }
 
-fn csv_error(error: &::csv::Error) -> UsageError {
+/// * `line`: where the row begins, if the library does not say.
+fn csv_error(error: &::csv::Error, line: u64) -> UsageError {
     let usage_error = match error.kind() {
         ErrorKind::Io(e) if e.kind() == io::ErrorKind::InvalidData => UsageError::new(
             UsageCode::BadRow,
@@ -129,10 +130,7 @@ fn csv_error(error: &::csv::Error) -> UsageError {
         ErrorKind::Io(e) => unreadable(e),
         _ => UsageError::new(UsageCode::BadRow, error.to_string()),
     };
-    match error.position() {
-        Some(position) => usage_error.at_line(position.line()),
-        None => usage_error,
-    }
+    usage_error.at_line(error.position().map_or(line, ::csv::Position::line))
 }
 
 /// Passes bytes on until one row holds too many of them (the loop above sets the count back after each row), and

@@ -225,14 +225,60 @@ fn sdge_durations_the_form_of_2024_and_clock_changes() {
 
 #[test]
 fn bill_histories_are_refused_by_name() {
-    for text in [
-        "Bill Date,Electric Charges,Electric Usage (kWh)\n09/24/2025,89.45,450\n",
-        "Billing Period;Usage;Amount\nJan 2026;450;89\n",
-        "Name,CUSTOMER\n\nTYPE,START DATE,END DATE,USAGE (kWh),COST,NOTES\nElectric billing,2026-01-01,2026-02-01,30,$10,\n",
+    for (text, line) in [
+        ("Bill Date,Electric Charges,Electric Usage (kWh)\n09/24/2025,89.45,450\n", 1),
+        ("Billing Period;Usage;Amount\nJan 2026;450;89\n", 1),
+        (
+            "Name,CUSTOMER\n\nTYPE,START DATE,END DATE,USAGE (kWh),COST,NOTES\n\
+             Electric billing,2026-01-01,2026-01-31,30,$10,\nElectric billing,2026-02-01,2026-02-28,30,$10,\n",
+            3,
+        ),
+        ("Date,kWh,Dollars\n1/24/2026,450,89\n2/23/2026,420,80\n3/25/2026,400,78\n", 1),
     ] {
-        let told = told(text, &ReadOptions::default());
-        assert!(told.starts_with("not_intervals@"), "{told}: {text}");
+        assert_eq!(told(text, &ReadOptions::default()), format!("not_intervals@{line}"), "{text}");
     }
+    // Days and their cost are readings of days.
+    let days = "Start Date,End Date,Usage (kWh),Cost\n2026-01-01,2026-01-02,3,1\n2026-01-02,2026-01-03,3,1\n";
+    assert!(!told(days, &zone("America/Denver")).contains("not_intervals"));
+    let quarters = "Timestamp,Billing Period,kWh\n2026-01-01T00:00:00Z,1,3\n2026-01-01T00:15:00Z,1,3\n";
+    assert!(!told(quarters, &zone("America/Denver")).contains("not_intervals"));
+}
+
+#[test]
+fn hostile_tables_are_refused_early() {
+    let options = ReadOptions { format: Some("opower".to_owned()), ..zone("America/Denver") };
+    let wide = format!("TYPE,DATE,START TIME,END TIME,USAGE (kWh){}\n", ",COST".repeat(60_000));
+    assert_eq!(told(wide, &options), "bad_header@1");
+    let mut kinds = "TYPE,DATE,START TIME,END TIME,USAGE (kWh)\n".to_owned();
+    for n in 0..100 {
+        kinds += &format!("Electric {n},1/5/2026,0:00,0:59,1\n");
+    }
+    assert_eq!(told(kinds, &options), "too_large@34 TYPE");
+    let preamble = "Name,Value\n".repeat(200);
+    assert_eq!(told(preamble, &options), "bad_header");
+    let heading = "Giorno;".to_owned() + &"00:00-00:15;".repeat(60_000);
+    let italian = ReadOptions { format: Some("e_distribuzione".to_owned()), ..options.clone() };
+    assert_eq!(told(heading, &italian), "bad_header@1");
+    let endless = format!("TYPE,DATE,START TIME,END TIME,USAGE (kWh)\nElectric,\"{}", "x".repeat(3 << 20));
+    assert_eq!(told(endless, &options), "bad_row@2");
+}
+
+#[test]
+fn a_repeated_row_is_counted_once_on_import() {
+    let count = |text: &str, zone_name: &str| -> u64 {
+        let doubled: Vec<&str> = text.lines().flat_map(|line| [line, line]).collect();
+        let n_heading = text.lines().take_while(|line| !line.contains("2026")).count();
+        let rows: String = doubled[2 * n_heading..].iter().map(|line| format!("{line}\n")).collect();
+        let heading: String = text.split_inclusive('\n').take(n_heading).collect();
+        let usage = samebill::usage::read(std::io::Cursor::new(heading + &rows), &zone(zone_name)).unwrap();
+        assert!(usage.warnings.iter().all(|warning| warning.code != "negative_usage"));
+        usage.exact_repeats
+    };
+    assert_eq!(count(&fixture("opower/hourly.csv"), "America/Los_Angeles"), 4);
+    assert_eq!(count(&fixture("sdge/quarter_hours.csv"), "America/Los_Angeles"), 4);
+    assert_eq!(count(&fixture("ameren/two_lengths.csv"), "America/Chicago"), 8);
+    assert_eq!(count(&fixture("datadis/day.csv"), "Europe/Madrid"), 24);
+    assert_eq!(count(&fixture("dutch_registers/days.csv"), "Europe/Amsterdam"), 5);
 }
 
 #[test]

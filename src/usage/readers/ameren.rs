@@ -61,10 +61,7 @@ impl UsageReader for Ameren {
         while let Some(row) = table.next_row()? {
             rows.read(row).map_err(|e| e.at_line(row.line))?;
         }
-        let n_groups = rows.columns.groups.len() as u64;
-        let mut file = rows.collector.finish(self.format())?;
-        file.values_per_row = n_groups;
-        Ok(file)
+        rows.collector.finish(self.format())
     }
 }
 

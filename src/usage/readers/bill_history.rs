@@ -16,11 +16,10 @@ impl UsageReader for BillHistory {
     }
 
     fn recognises(&self, source: &Source<'_>) -> bool {
-        let heading = |names: &[String]| is_heading(names) || has_period(names);
-        let Some(delimiter) = delimiter_of(source, heading) else { return false };
+        let Some(delimiter) = delimiter_of(source, may_be_heading) else { return false };
         let mut table = Table::new(Box::new(source.head()), delimiter);
-        match Heading::find(&mut table, heading, |_| ()) {
-            Ok(found) => is_heading(found.plain()) || has_long_rows(&mut table, found.plain()),
+        match Heading::find(&mut table, may_be_heading, |_| ()) {
+            Ok(found) => names_bills(found.plain()) || are_months_apart(&mut table, found.plain()),
             Err(_) => false,
         }
     }
@@ -29,18 +28,26 @@ impl UsageReader for BillHistory {
         if source.head().trim_ascii().is_empty() {
             return Err(UsageError::new(UsageCode::NoReadings, "the file is empty"));
         }
-        let heading = |names: &[String]| is_heading(names) || has_period(names);
-        let delimiter = delimiter_of(source, heading).unwrap_or(b',');
+        let delimiter = delimiter_of(source, may_be_heading).unwrap_or(b',');
         let mut table = Table::new(source.open()?, delimiter);
-        let found = Heading::find(&mut table, heading, |_| ())?;
+        let found = Heading::find(&mut table, may_be_heading, |_| ())?;
         let message = "the file is a history of bills, one row a bill: it does not say when the energy was used; ask the \
                        supplier's site for interval data (hourly or 15-minute usage, Green Button)";
         Err(UsageError::new(UsageCode::NotIntervals, message).at_line(found.line))
     }
 }
 
+/// Energy or money by days or months, and no time of day.
+fn may_be_heading(names: &[String]) -> bool {
+    let has_time =
+        names.iter().any(|name| ["time", "hour", "interval", "duration"].iter().any(|word| name.contains(word)));
+    let has_date = names.iter().any(|name| is_day(name));
+    !has_time
+        && (names_bills(names) || has_date && names.iter().any(|n| is_energy(n)) && names.iter().any(|n| is_money(n)))
+}
+
 /// Names that only bills have, beside energy or money.
-fn is_heading(names: &[String]) -> bool {
+fn names_bills(names: &[String]) -> bool {
     let is_bill = |name: &String| {
         let (first, second) = name.split_once(' ').unwrap_or((name, ""));
         matches!(first, "bill" | "billing" | "invoice" | "statement")
@@ -54,30 +61,34 @@ fn is_energy(name: &str) -> bool {
 }
 
 fn is_money(name: &str) -> bool {
-    ["cost", "charge", "amount", "total bill", "$"].iter().any(|word| name.contains(word))
+    ["cost", "charge", "amount", "dollars", "total bill", "$", "€", "£"].iter().any(|word| name.contains(word))
 }
 
-/// A first and a last day, energy and money, and no time of day.
-fn has_period(names: &[String]) -> bool {
-    let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    has("start date")
-        && has("end date")
-        && !names.iter().any(|name| name.contains("time"))
-        && names.iter().any(|name| is_energy(name))
-        && names.iter().any(|name| is_money(name))
+/// Whether a column holds days: of one date, of the first or of the last of a bill.
+fn is_day(name: &str) -> bool {
+    matches!(
+        name,
+        "date" | "read date" | "meter read date" | "reading date" | "start date" | "end date" | "from" | "to"
+    )
 }
 
-/// Whether the first row spans more than two days.
-fn has_long_rows(table: &mut Table<'_>, names: &[String]) -> bool {
-    let Ok(Some(row)) = table.next_row() else { return false };
-    let cells = plain_names(row);
-    let date = |name: &str| {
-        let text = cells.get(names.iter().position(|other| other == name)?)?;
-        let orders = [DateOrder::YearMonthDay, DateOrder::MonthDayYear, DateOrder::DayMonthYear];
-        orders.into_iter().find_map(|order| parse_date(text, order).ok())
-    };
-    match (date("start date"), date("end date")) {
-        (Some(first), Some(last)) => (last - first).num_days() > 2,
-        _ => false,
+/// Whether the dates of the first rows lie weeks apart, within a row or from row to row.
+fn are_months_apart(table: &mut Table<'_>, names: &[String]) -> bool {
+    let columns: Vec<usize> = (0..names.len()).filter(|idx| is_day(&names[*idx])).collect();
+    let mut texts = Vec::new();
+    while texts.len() < 4 * columns.len() {
+        let Ok(Some(row)) = table.next_row() else { break };
+        let cells = plain_names(row);
+        texts.extend(columns.iter().map(|idx| cells.get(*idx).cloned().unwrap_or_default()));
     }
+    let orders = [DateOrder::YearMonthDay, DateOrder::MonthDayYear, DateOrder::DayMonthYear];
+    orders.into_iter().any(|order| {
+        let days: Result<Vec<_>, _> = texts.iter().map(|text| parse_date(text, order)).collect();
+        let Ok(mut days) = days else { return false };
+        days.sort_unstable();
+        // The end of one bill may be the day before the next, or the same day.
+        let steps = days.windows(2).map(|pair| (pair[1] - pair[0]).num_days()).filter(|step| *step > 1);
+        let (n_steps, n_long) = steps.fold((0, 0), |(n, n_long), step| (n + 1, n_long + usize::from(step >= 20)));
+        n_steps > 0 && n_steps == n_long
+    })
 }

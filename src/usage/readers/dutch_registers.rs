@@ -60,7 +60,10 @@ impl UsageReader for DutchRegisters {
         while let Some(row) = table.next_row()? {
             rows.read(row).map_err(|e| e.at_line(row.line))?;
         }
-        rows.collector.finish(self.format())
+        let values_per_row = rows.columns.values.len() as u64;
+        let mut file = rows.collector.finish(self.format())?;
+        file.values_per_row = values_per_row;
+        Ok(file)
     }
 }
 

@@ -12,6 +12,9 @@ use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError};
 /// Rows above a heading that are looked through.
 const MAX_PREAMBLE_ROWS: usize = 100;
 
+/// Columns of a heading; a row of a day in minutes has 1441.
+const MAX_COLUMNS: usize = 1_500;
+
 /// What stands between the cells of a row.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
@@ -68,10 +71,18 @@ pub(super) struct Heading {
 
 impl Heading {
     /// The row as a heading.
-    pub(super) fn new(row: TableRow<'_>) -> Self {
+    ///
+    /// # Errors
+    /// [`UsageCode::BadHeader`] for more columns than a table of readings has.
+    pub(super) fn new(row: TableRow<'_>) -> Result<Self, UsageError> {
+        if row.len() > MAX_COLUMNS {
+            let message =
+                format!("the header has {} columns; a table of readings has at most {MAX_COLUMNS}", row.len());
+            return Err(UsageError::new(UsageCode::BadHeader, message).at_line(row.line));
+        }
         let names = row.texts();
         let plain: Vec<String> = names.iter().map(|name| plain(name)).collect();
-        Self { taken: vec![false; names.len()], names, plain, line: row.line }
+        Ok(Self { taken: vec![false; names.len()], names, plain, line: row.line })
     }
 
     /// Reads on to the heading; rows above it go to `preamble`, as the file writes them.
@@ -93,7 +104,7 @@ impl Heading {
                 return Err(UsageError::new(code, message));
             };
             if is_heading(&plain_names(row)) {
-                return Ok(Self::new(row));
+                return Self::new(row);
             }
             preamble(&row.texts());
         }

@@ -30,6 +30,9 @@ use super::heading::{
     Dates, Heading, cell, delimiter_of, numbers, plain, push_unless_skipped, unit_in_brackets, unit_of,
 };
 
+/// Pairs of `TYPE` and unit in a file: electric and gas, and room for more.
+const MAX_TYPES: usize = 32;
+
 /// The reader of Opower-based downloads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Opower;
@@ -194,6 +197,10 @@ impl Rows<'_> {
         let units = self.columns.units.map_or(&b""[..], |idx| row.bytes(idx));
         if let Some(idx) = self.types.iter().position(|of_type| of_type.kind == kind && of_type.units == units) {
             return Ok(idx);
+        }
+        if self.types.len() == MAX_TYPES {
+            let message = format!("more than {MAX_TYPES} kinds of usage: split the file");
+            return Err(UsageError::new(UsageCode::TooLarge, message).in_field("TYPE"));
         }
         let name = row.text(self.columns.kind)?;
         let words = plain(name);

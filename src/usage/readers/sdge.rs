@@ -55,7 +55,8 @@ impl UsageReader for Sdge {
         }
         let unit = unit_of(options, &unit_text).map_err(|e| e.in_field("UOM").at_line(heading.line))?;
         let columns = Columns::new(&mut heading)?;
-        let values_per_row = columns.values.len() as u64;
+        let is_parted = |(_, _, direction): &&(usize, &str, Direction)| *direction != Direction::Net;
+        let values_per_row = columns.values.iter().filter(is_parted).count().max(1) as u64;
         let mut rows = Rows {
             heading,
             columns,

@@ -105,7 +105,7 @@ struct Section {
 
 impl Section {
     fn new(row: TableRow<'_>, options: &ReadOptions) -> Result<Self, UsageError> {
-        let mut heading = Heading::new(row);
+        let mut heading = Heading::new(row)?;
         let direction_said = period_name(heading.plain()).and_then(direction_said);
         let none = |what: &str, line| {
             let message = format!("the heading of the section has no column {what}");
