@@ -3,7 +3,8 @@
 //! Start with `compare.rs`, which is the protocol; `key.rs` says what makes two questions one, `inputs.rs` and
 //! `includes.rs` and
 //! `shared_inputs.rs` what an answer depends on, `freshness.rs` whether it still holds, `supersede.rs` how it is
-//! replaced, `history.rs` and `diff.rs` what became of it. `shared_puts.rs` makes versions of calendars and prices.
+//! replaced, `history.rs` and `diff.rs` what became of it. `shared_puts.rs` makes versions of calendars and prices,
+//! `meter_points.rs` gives a file of many meter points to their customers.
 
 mod access;
 mod coalesce;
@@ -17,6 +18,7 @@ mod history;
 mod includes;
 mod inputs;
 mod key;
+mod meter_points;
 mod pool;
 mod preview;
 pub mod question;
@@ -43,6 +45,7 @@ pub use freshness::{Freshness, Kind, Reason, State};
 pub use history::{Cursor, CursorError};
 pub use inputs::{SharedFiles, offline_question};
 pub use key::{MAX_PLANS, NaturalKey, PlanCountError};
+pub use meter_points::{MeterPointsError, MeterPointsFile, MeterPointsOutcome, PartsReverted};
 pub use render::{Rendered, render};
 pub use shared_puts::{PutPrices, put_calendar, put_prices};
 pub use supersede::SupersedeRequest;

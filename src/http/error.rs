@@ -99,6 +99,7 @@ codes! {
     PlanNotInForce      "plan_not_in_force"       422 false "A plan has no version on some days"
     UsageIncomplete     "usage_incomplete"        422 false "Too many readings are missing"
     UsageInstant        "usage_instant"           422 false "An instant lies outside the years 1 to 9999"
+    NoMeterPoints       "no_meter_points"         422 false "The file names no meter point"
     FillUneven          "fill_uneven"             422 false "A gap holds no whole number of intervals"
     CurrenciesDiffer    "currencies_differ"       422 false "The plans have different currencies"
     PlansNotBillable    "plans_not_billable"      422 false "Some plans cannot be billed here"

@@ -11,7 +11,8 @@ use super::lists::{MAX_PAGE, csv_page, page, page_size};
 use super::request::{choice, is_true, parameter, path_id, prefers_csv, query};
 use super::{Answered, Api, customers};
 use crate::store::{
-    Customer, ImportCounts, ImportFilter, ImportPreview, ImportRow, ImportState, Reverted, RevisionChannel, UsageImport,
+    Customer, ImportCounts, ImportFilter, ImportKind, ImportPreview, ImportProgress, ImportRow, ImportState,
+    MeterPointCounts, OnConflict, Reverted, RevisionChannel, UsageImport,
 };
 use crate::usage::{ChangeSum, Channel, DayChange, changed_days, differences};
 use crate::words::{ComparisonId, CustomerId, ImportId, Timestamp};
@@ -110,19 +111,24 @@ struct RevertParameters {
 }
 
 /// `POST /v1/imports/{id}/revert`: takes back what an import changed, where nothing newer changed it again. Once: a second
-/// call is answered with what the first did.
+/// call is answered with what the first did. Of a file of many meter points every part is taken back.
 pub(super) async fn revert(api: Data<Api>, request: HttpRequest, _payload: Payload) -> Answered {
     let id: ImportId = path_id(&request, "id")?;
     let parameters: RevertParameters = query(&request)?;
     let dry_run = is_true("dry_run", parameters.dry_run.as_deref())?;
     let tenant = api.tenant.clone();
     let store = api.service.store();
+    let of = tenant.clone();
+    let found = store.read(move |store| store.import(&of, id)).await?;
+    if found.record.kind == ImportKind::MeterPoints {
+        return revert_parts(&api, id, dry_run).await;
+    }
     if dry_run {
         let new_id = ImportId::new();
         let preview = store.write(move |store| store.preview_revert(&tenant, id, new_id, Timestamp::now())).await?;
-        let customer = preview.record.customer_id.clone().ok_or_else(|| not_found(id))?;
-        let customer = customers::read(&api, customer).await?;
-        return Ok(preview_body(&preview, &customer));
+        let customer = preview.record.customer_id.clone();
+        let customer = customer.ok_or_else(|| Problem::internal(format!("import {id} has no customer")))?;
+        return Ok(preview_body(&preview, &customers::read(&api, customer).await?));
     }
     let reverted =
         store.write(move |store| store.revert_import(&tenant, id, ImportId::new(), Timestamp::now())).await?;
@@ -138,8 +144,31 @@ pub(super) async fn revert(api: Data<Api>, request: HttpRequest, _payload: Paylo
     Ok(response.json(OutcomeBody::new(record, stale)))
 }
 
-fn not_found(id: ImportId) -> Problem {
-    Problem::new(Code::ImportNotFound, format!("import {id} does not exist")).with("id", id.to_string())
+/// The answer to the revert of a file of many meter points.
+#[derive(Serialize)]
+struct PartsBody {
+    import_id: ImportId,
+    state: ImportState,
+    /// Customers' commits that this call took back.
+    parts: u64,
+    #[serde(flatten)]
+    counts: ImportCounts,
+    stale_comparison_ids: Vec<ComparisonId>,
+}
+
+async fn revert_parts(api: &Api, id: ImportId, dry_run: bool) -> Answered {
+    if dry_run {
+        let detail = "of a file of many meter points each part has a dry run of its own: GET /v1/imports?part_of=";
+        return Err(Problem::new(Code::InvalidParameter, detail).of_parameter("dry_run"));
+    }
+    let (progress, parts) = api.service.revert_meter_points(&api.tenant, id).await?;
+    Ok(HttpResponse::Ok().json(PartsBody {
+        import_id: id,
+        state: progress.record.state,
+        parts: parts.n_parts,
+        counts: parts.counts,
+        stale_comparison_ids: parts.stale,
+    }))
 }
 
 /// `GET /v1/imports/{id}`: the record.
@@ -148,7 +177,43 @@ pub(super) async fn get(api: Data<Api>, request: HttpRequest) -> Answered {
     query::<NoParameters>(&request)?;
     let tenant = api.tenant.clone();
     let found = api.service.store().read(move |store| store.import(&tenant, id)).await?;
-    Ok(HttpResponse::Ok().json(found.ok_or_else(|| not_found(id))?))
+    Ok(HttpResponse::Ok().json(ProgressBody::from(found)))
+}
+
+/// A record, of a file of many meter points with how many of them are in which state.
+#[derive(Serialize)]
+pub(super) struct ProgressBody {
+    #[serde(flatten)]
+    record: ImportRow,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meter_points: Option<MeterPointCounts>,
+}
+
+impl From<ImportProgress> for ProgressBody {
+    fn from(progress: ImportProgress) -> Self {
+        Self { record: progress.record, meter_points: progress.meter_points }
+    }
+}
+
+/// What becomes of readings that differ.
+///
+/// # Errors
+/// 400 `invalid_parameter`.
+pub(super) fn on_conflict(text: Option<&str>) -> Result<OnConflict, Problem> {
+    let rules = [("replace", OnConflict::Replace), ("keep", OnConflict::Keep), ("refuse", OnConflict::Refuse)];
+    Ok(choice("on_conflict", text, &rules)?.unwrap_or_default())
+}
+
+/// The name of a file.
+///
+/// # Errors
+/// 400 `invalid_parameter` for a long one.
+pub(super) fn file_name(name: Option<String>) -> Result<Option<String>, Problem> {
+    if name.as_ref().is_some_and(|name| name.chars().count() > 255) {
+        let detail = "a file name has at most 255 characters";
+        return Err(Problem::new(Code::InvalidParameter, detail).of_parameter("file_name"));
+    }
+    Ok(name)
 }
 
 #[derive(Deserialize)]

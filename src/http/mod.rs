@@ -13,6 +13,7 @@ mod guard;
 mod imports;
 mod inspect;
 mod lists;
+mod meter_points;
 mod plans;
 mod price_series;
 mod request;

@@ -8,8 +8,8 @@ use actix_web::{FromRequest, Handler, HttpRequest, Resource, guard};
 
 use super::error::{Code, Problem};
 use super::{
-    billing_periods, calendars, comparisons, coverage, customers, imports, inspect, plans, price_series, schemas,
-    service, usage, usage_revisions,
+    billing_periods, calendars, comparisons, coverage, customers, imports, inspect, meter_points, plans, price_series,
+    schemas, service, usage, usage_revisions,
 };
 
 /// The whole table.
@@ -25,8 +25,9 @@ pub fn routes(config: &mut ServiceConfig) {
     at("/v1/customers/{id}/usage/revisions").get(usage_revisions::list).into(config);
     at("/v1/customers/{id}/usage/revisions/{revision}").get(usage_revisions::get).into(config);
 
-    at("/v1/imports").get(imports::list).into(config);
+    at("/v1/imports").get(imports::list).post(meter_points::import).into(config);
     at("/v1/imports/{id}").get(imports::get).into(config);
+    at("/v1/imports/{id}/meter-points").get(meter_points::list).into(config);
     at("/v1/imports/{id}/revert").post(imports::revert).into(config);
 
     at("/v1/usage/inspect").post(inspect::inspect).into(config);

@@ -16,7 +16,7 @@ use super::upload::{MEDIA_TYPES, ReadingParameters, spool};
 use super::{Answered, Api, customers, imports};
 use crate::comparison::question::date;
 use crate::engine;
-use crate::store::{FillZero, ImportSource, OnConflict, UsageImport};
+use crate::store::{FillZero, ImportSource, UsageImport};
 use crate::usage::{self, Channel, Quality, Reading, kwh};
 use crate::words::{BillingPeriod, CustomerId, ImportId};
 
@@ -59,15 +59,8 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
         channel: parameters.channel.as_deref(),
     };
     let mut options = reading.check()?;
-    let on_conflict = choice(
-        "on_conflict",
-        parameters.on_conflict.as_deref(),
-        &[("replace", OnConflict::Replace), ("keep", OnConflict::Keep), ("refuse", OnConflict::Refuse)],
-    )?;
-    if parameters.file_name.as_ref().is_some_and(|name| name.chars().count() > 255) {
-        let detail = "a file name has at most 255 characters";
-        return Err(Problem::new(Code::InvalidParameter, detail).of_parameter("file_name"));
-    }
+    let on_conflict = imports::on_conflict(parameters.on_conflict.as_deref())?;
+    let file_name = imports::file_name(parameters.file_name.clone())?;
     expect_media_type(&request, &MEDIA_TYPES)?;
     let dry_run = is_true("dry_run", parameters.dry_run.as_deref())?;
     let customer = customers::read(&api, id).await?;
@@ -82,10 +75,10 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
     let import = UsageImport {
         id: ImportId::new(),
         readings: parsed.readings,
-        on_conflict: on_conflict.unwrap_or_default(),
+        on_conflict,
         fill,
         source: ImportSource {
-            file_name: parameters.file_name,
+            file_name,
             sha256,
             format: parsed.format.to_owned(),
             n_bytes,

@@ -1,5 +1,7 @@
 //! The [`Store`] over any database engine: each method is one unit.
 
+mod imports;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,16 +10,15 @@ use chrono::NaiveDate;
 
 use super::engine::{Engine, Stops, stops};
 use super::types::{
-    BlockRevision, ComparisonFilter, ComparisonRow, Customer, ImportFilter, ImportOutcome, ImportPreview, ImportRow,
-    Inserted, NewComparison, NewPlanVersion, NewSharedInput, NewerPlanVersion, NewerSharedInput, PlanFilter,
-    PlanVersion, Put, Reverted, RevisionChanges, SharedInput, SharedInputEntry, SharedKind, StoredComparison,
-    StoredUsage, SupersedeCause, Superseded, UsageImport, UsageRevision,
+    BlockRevision, ComparisonFilter, ComparisonRow, Customer, Inserted, NewComparison, NewPlanVersion, NewSharedInput,
+    NewerPlanVersion, NewerSharedInput, PlanFilter, PlanVersion, Put, RevisionChanges, SharedInput, SharedInputEntry,
+    SharedKind, StoredComparison, StoredUsage, SupersedeCause, Superseded, UsageRevision,
 };
-use super::units::{comparisons, customers, imports, periods, plans, shared, usage};
+use super::units::{comparisons, customers, periods, plans, shared, usage};
 use super::{Store, StoreError};
 use crate::usage::{Channel, Reading};
 use crate::words::{
-    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, ImportId, InputName, PeriodId, PlanId, PlanReference,
+    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, InputName, PeriodId, PlanId, PlanReference,
     RegisteredPeriod, TenantId, Timestamp,
 };
 
@@ -189,86 +190,6 @@ impl<E: Engine> Store for Database<E> {
         self.0.read(|c| shared::list(c, tenant, kind, after, limit))
     }
 
-    fn import_usage(
-        &self,
-        tenant: &TenantId,
-        customer: &CustomerId,
-        import: &UsageImport,
-        now: Timestamp,
-    ) -> Result<ImportOutcome, StoreError> {
-        let key = Arc::new((tenant.clone(), customer.clone(), import.clone()));
-        let again = Arc::clone(&key);
-        self.0.write(
-            stops!("import_usage"),
-            bytes_of_import(import),
-            move |c| imports::import(c, &key.0, &key.1, &key.2, now),
-            move |c, outcome| imports::import_landed(c, &again.0, &again.1, outcome),
-        )
-    }
-
-    fn preview_import(
-        &self,
-        tenant: &TenantId,
-        customer: &CustomerId,
-        import: &UsageImport,
-        now: Timestamp,
-    ) -> Result<ImportPreview, StoreError> {
-        let key = (tenant.clone(), customer.clone(), import.clone());
-        self.0.write(
-            stops!("preview_import"),
-            0,
-            move |c| imports::preview(c, &key.0, &key.1, &key.2, now),
-            |_, _| Ok(false),
-        )
-    }
-
-    fn revert_import(
-        &self,
-        tenant: &TenantId,
-        id: ImportId,
-        new_id: ImportId,
-        now: Timestamp,
-    ) -> Result<Reverted, StoreError> {
-        let tenant = tenant.clone();
-        let again = tenant.clone();
-        self.0.write(
-            stops!("revert_import"),
-            100_000,
-            move |c| imports::revert(c, &tenant, id, new_id, now),
-            move |c, reverted| imports::revert_landed(c, &again, reverted),
-        )
-    }
-
-    fn preview_revert(
-        &self,
-        tenant: &TenantId,
-        id: ImportId,
-        new_id: ImportId,
-        now: Timestamp,
-    ) -> Result<ImportPreview, StoreError> {
-        let tenant = tenant.clone();
-        self.0.write(
-            stops!("preview_revert"),
-            0,
-            move |c| imports::preview_revert(c, &tenant, id, new_id, now),
-            |_, _| Ok(false),
-        )
-    }
-
-    fn import(&self, tenant: &TenantId, id: ImportId) -> Result<Option<ImportRow>, StoreError> {
-        self.0.read(|c| imports::get(c, tenant, id))
-    }
-
-    fn list_imports(
-        &self,
-        tenant: &TenantId,
-        filter: &ImportFilter,
-        before: Option<ImportId>,
-        limit: u32,
-    ) -> Result<Vec<ImportRow>, StoreError> {
-        self.0.read(|c| imports::list(c, tenant, filter, before, limit))
-    }
-
     fn usage(&self, tenant: &TenantId, customer: &CustomerId, window: Range<i64>) -> Result<StoredUsage, StoreError> {
         self.0.read(|c| usage::read(c, tenant, customer, &window))
     }
@@ -407,10 +328,6 @@ impl<E: Engine> Store for Database<E> {
     ) -> Result<Vec<(i64, Timestamp)>, StoreError> {
         self.0.read(|c| customers::versions(c, tenant, customer, after))
     }
-}
-
-fn bytes_of_import(import: &UsageImport) -> usize {
-    2_000 + 3 * import.readings.values().map(Vec::len).sum::<usize>()
 }
 
 fn written_bytes(new: &NewComparison) -> usize {

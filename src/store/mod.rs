@@ -8,6 +8,7 @@
 mod database;
 mod engine;
 mod error;
+mod imports;
 mod open;
 mod postgres;
 mod queries;
@@ -24,18 +25,19 @@ use std::ops::Range;
 use chrono::NaiveDate;
 
 pub use error::{PendingMigrations, StoreError};
+pub use imports::ImportStore;
 pub use open::{StoreOptions, migrate, open, revert};
 pub use types::*;
 
 pub use crate::usage::OnConflict;
 use crate::usage::{Channel, Reading};
 use crate::words::{
-    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, ImportId, InputName, PeriodId, PlanId, PlanReference,
+    BillingPeriod, ComparisonId, CustomerDocument, CustomerId, InputName, PeriodId, PlanId, PlanReference,
     RegisteredPeriod, TenantId, Timestamp,
 };
 
 /// What the service asks of a database.
-pub trait Store: Send + Sync + 'static {
+pub trait Store: ImportStore {
     /// Whether the database answers and its schema is the one this program was built for.
     fn check_ready(&self) -> Result<(), StoreError>;
 
@@ -167,60 +169,6 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Vec<SharedInputEntry>, StoreError>;
 
     // ---- usage
-
-    /// Merges readings into what is stored: all of them or nothing. The usage revision rises by one if and only if
-    /// a reading changed; every current comparison whose input window overlaps a change is marked stale. The record of the
-    /// import stays, also where nothing changed. [`StoreError::NotFound`] for an unknown customer.
-    fn import_usage(
-        &self,
-        tenant: &TenantId,
-        customer: &CustomerId,
-        import: &UsageImport,
-        now: Timestamp,
-    ) -> Result<ImportOutcome, StoreError>;
-
-    /// What [`Store::import_usage`] would do, found out in the same way under the same lock; nothing is written.
-    fn preview_import(
-        &self,
-        tenant: &TenantId,
-        customer: &CustomerId,
-        import: &UsageImport,
-        now: Timestamp,
-    ) -> Result<ImportPreview, StoreError>;
-
-    /// Takes back what an import of one customer changed, wherever that still stands, and marks what becomes stale by it. What a
-    /// later import changed again stays and is counted. An import is taken back once: later calls give the record of that.
-    /// [`StoreError::NotFound`] for an unknown import.
-    ///
-    /// * `new_id`: of the record of the revert.
-    fn revert_import(
-        &self,
-        tenant: &TenantId,
-        id: ImportId,
-        new_id: ImportId,
-        now: Timestamp,
-    ) -> Result<Reverted, StoreError>;
-
-    /// What [`Store::revert_import`] would do; nothing is written.
-    fn preview_revert(
-        &self,
-        tenant: &TenantId,
-        id: ImportId,
-        new_id: ImportId,
-        now: Timestamp,
-    ) -> Result<ImportPreview, StoreError>;
-
-    /// The record of one import.
-    fn import(&self, tenant: &TenantId, id: ImportId) -> Result<Option<ImportRow>, StoreError>;
-
-    /// Records of imports before an id, newest first.
-    fn list_imports(
-        &self,
-        tenant: &TenantId,
-        filter: &ImportFilter,
-        before: Option<ImportId>,
-        limit: u32,
-    ) -> Result<Vec<ImportRow>, StoreError>;
 
     /// Readings that start in `[window.start, window.end)` (seconds since the epoch, UTC), by channel, and the
     /// revision of every block they come from, in one snapshot. Blocks of every month that the window touches are

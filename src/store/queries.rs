@@ -66,8 +66,8 @@ pub(super) struct ImportConditions {
 /// Conditions of a list of an import's meter points.
 #[derive(Debug, Clone)]
 pub(super) struct MeterPointConditions {
-    pub(super) state: Option<&'static str>,
-    pub(super) customer_id: Option<String>,
+    /// One of these; all of them when empty.
+    pub(super) states: Vec<&'static str>,
     /// The place before the first; -1 for all.
     pub(super) after: i32,
 }
@@ -224,8 +224,12 @@ pub(super) trait Queries {
     fn is_revision_unrecorded(&mut self, tenant: &str, customer: &str, from: i64) -> QueryResult<bool>;
     /// Replaces those of a customer: meter point and channel, each pair once.
     fn set_meter_points(&mut self, tenant: &str, customer: &str, points: &[(&str, &str)]) -> QueryResult<()>;
-    /// Customer and channel, sorted.
-    fn customers_of_meter_point(&mut self, tenant: &str, meter_point: &str) -> QueryResult<Vec<(String, String)>>;
+    /// Meter point, customer and channel, sorted.
+    fn customers_of_meter_points(
+        &mut self,
+        tenant: &str,
+        meter_points: &[&str],
+    ) -> QueryResult<Vec<(String, String, String)>>;
     fn insert_import_meter_points(&mut self, records: &[MeterPointRecord]) -> QueryResult<usize>;
     fn unfinished_import(&mut self, tenant: &str, resume_key: &[u8]) -> QueryResult<Option<ImportRecord>>;
     /// 0 when somebody was faster.
@@ -240,10 +244,15 @@ pub(super) trait Queries {
     ) -> QueryResult<Vec<MeterPointRecord>>;
     /// How many meter points there are in each state.
     fn import_meter_point_states(&mut self, tenant: &str, import: &[u8]) -> QueryResult<Vec<(String, i64)>>;
+    fn import_meter_point(&mut self, tenant: &str, import: &[u8], place: i32) -> QueryResult<Option<MeterPointRecord>>;
+    /// The state of an import of many meter points, which stays so until the transaction ends.
+    fn share_import(&mut self, tenant: &str, id: &[u8]) -> QueryResult<Option<String>>;
     /// 0 when it is not pending any more.
     fn settle_import_meter_point(&mut self, record: &MeterPointRecord) -> QueryResult<usize>;
     /// The counts of an import's parts.
     fn part_counts(&mut self, tenant: &str, import: &[u8]) -> QueryResult<Vec<String>>;
+    /// Of an import of many meter points.
+    fn revert_whole(&mut self, tenant: &str, id: &[u8], counts: &str) -> QueryResult<usize>;
     /// 0 when it is not incomplete any more.
     fn finish_import(&mut self, tenant: &str, id: &[u8], state: &str, counts: &str) -> QueryResult<usize>;
 

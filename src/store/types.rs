@@ -9,9 +9,10 @@ use std::ops::Range;
 use chrono::NaiveDate;
 
 pub use self::imports::{
-    CustomerShare, FillZero, ImportCounts, ImportFilter, ImportKind, ImportOutcome, ImportPreview, ImportRow,
-    ImportSource, ImportState, MeterPointRefusal, MeterPointRow, MeterPointState, MeterPointsImport, Reverted,
-    RevisionChanges, RevisionChannel, ShareMeterPoint, Shared, UsageImport,
+    CustomerShare, FillZero, ImportCounts, ImportFilter, ImportKind, ImportOutcome, ImportPreview, ImportProgress,
+    ImportRow, ImportSource, ImportState, MeterPointCounts, MeterPointCustomers, MeterPointRefusal, MeterPointRow,
+    MeterPointState, MeterPointsImport, Reverted, RevisionChanges, RevisionChannel, ShareMeterPoint, ShareOutcome,
+    UsageImport,
 };
 pub use self::shared::{NewSharedInput, NewerSharedInput, SharedInput, SharedInputEntry, SharedKind};
 use crate::usage::{Channel, Series};

@@ -7,6 +7,7 @@ mod helpers;
 mod imports;
 mod includes;
 mod inspect;
+mod meter_points;
 mod price_series;
 mod processes;
 mod races;

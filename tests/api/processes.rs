@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::helpers::{Client, Database, Engine, Reply, at_once, distinct, question};
+use crate::meter_points::{many, send};
 use crate::races::race_supersedes;
 
 /// A `samebill serve`, killed when the test is over.
@@ -107,6 +108,44 @@ fn a_process_that_is_told_to_stop_ends_well_and_leaves_what_it_stored() {
         let process = Process::serve(&database, &[]);
         assert_eq!(process.client.compare(&question(&["flat"])).expect(200).body, first.body);
         process.client.supersede(&first.id(), &json!({"reason": "manual", "force": true})).expect(201);
+    }
+}
+
+/// Killed in the middle of a file of many meter points: what was stored stays, the record says what is left, and the same
+/// file again stores that and nothing twice.
+#[test]
+fn a_process_that_is_killed_loses_and_doubles_nothing_of_a_file_of_many() {
+    const N: usize = 200;
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let Some(database) = Database::create(engine) else { continue };
+        let mut process = Process::serve(&database, &[]);
+        let file = many(&process.client, N);
+        let client = process.client.clone();
+        let n_parts = || database.count("imports WHERE part_of IS NOT NULL");
+        std::thread::scope(|scope| {
+            scope.spawn(|| client.try_send("POST", "/v1/imports", &[("content-type", "text/csv")], file.as_bytes()));
+            while n_parts() < 10 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            process.child.kill().unwrap();
+        });
+        drop(process);
+        let process = Process::serve(&database, &[]);
+        let n_stored = n_parts();
+        assert!(n_stored < i64::try_from(N).unwrap(), "it was killed before the end");
+        let left = process.client.get("/v1/imports?state=incomplete").expect(200).json()["items"][0].clone();
+        let shown = process.client.get(&format!("/v1/imports/{}", left["id"].as_str().unwrap())).expect(200).json();
+        assert_eq!(shown["meter_points"]["done"], n_stored);
+        assert_eq!(shown["meter_points"]["pending"], i64::try_from(N).unwrap() - n_stored);
+        assert_eq!(shown["counts"]["added"], 48 * n_stored);
+        let done = send(&process.client, &file, "").expect(200).json();
+        assert_eq!(
+            (&done["id"], &done["state"], &done["meter_points"]["done"]),
+            (&left["id"], &json!("done"), &json!(N))
+        );
+        assert_eq!(done["counts"]["added"], 48 * N);
+        let n = i64::try_from(N).unwrap();
+        assert_eq!((n_parts(), database.count("usage_revisions"), database.count("usage_blocks")), (n, n, n));
     }
 }
 

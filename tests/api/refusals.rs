@@ -284,6 +284,9 @@ fn cases(app: &TestApp) -> Vec<Case> {
             at("parameter", json!("fill_end")),
         ),
         (Code::InvalidParameter, app.import_with("c-1", &june(1.0), "?dry_run=1"), at("parameter", json!("dry_run"))),
+        (Code::ImportNotFound, get("/v1/imports/0198aaaa-0000-7000-8000-000000000000/meter-points"), None),
+        (Code::NoMeterPoints, app.send("POST", "/v1/imports", &[("content-type", "text/csv")], june(1.0).as_bytes()), None),
+        (Code::UsageUnreadable, app.send("POST", "/v1/imports", &[("content-type", "text/csv")], b"x"), None),
         (
             Code::FillUneven,
             app.import_with(
@@ -510,7 +513,7 @@ on_both_engines! {
             "/v1/comparisons?cursor=X", "/v1/comparisons?customer_id=X", "/v1/comparisons?billing_period=X", "/v1/comparisons?created_from=X",
             "/v1/plans?q=X", "/v1/plans?tag=X", "/v1/plans?provider=X", "/v1/plans?in_force_on=X", "/v1/plans?cursor=X",
             "/v1/customers/c-1/usage?start=X&end=2026-06-02", "/v1/customers/c-1/usage/revisions?cursor=X", "/v1/comparisons/as-of?customer_id=c-1&at=X",
-            "/v1/imports/X", "/v1/imports?cursor=X", "/v1/imports?customer_id=X", "/v1/imports?sha256=X", "/v1/imports?part_of=X",
+            "/v1/imports/X", "/v1/imports?cursor=X", "/v1/imports?customer_id=X", "/v1/imports?sha256=X", "/v1/imports?part_of=X", "/v1/imports/X/meter-points", "/v1/imports/X/meter-points?cursor=X",
             "/v1/customers/c-1/usage/revisions/X", "/v1/customers/c-1/usage/coverage?start=X&end=X", "/v1/customers/c-1/usage/coverage?cursor=X",
             "/v1/customers/c-1/usage?start=2026-06-01&end=2026-06-02&revision=X"];
         for path in paths {

@@ -66,6 +66,61 @@ impl Unsure {
 
 type Res<T> = Result<T, StoreError>;
 
+impl ImportStore for Unsure {
+    fn import_usage(&self, t: &TenantId, c: &CustomerId, i: &UsageImport, now: Timestamp) -> Res<ImportOutcome> {
+        self.store.import_usage(t, c, i, now)
+    }
+    fn preview_import(&self, t: &TenantId, c: &CustomerId, i: &UsageImport, now: Timestamp) -> Res<ImportPreview> {
+        self.store.preview_import(t, c, i, now)
+    }
+    fn revert_import(&self, t: &TenantId, id: ImportId, new_id: ImportId, now: Timestamp) -> Res<Reverted> {
+        self.store.revert_import(t, id, new_id, now)
+    }
+    fn preview_revert(&self, t: &TenantId, id: ImportId, new_id: ImportId, now: Timestamp) -> Res<ImportPreview> {
+        self.store.preview_revert(t, id, new_id, now)
+    }
+    fn import(&self, t: &TenantId, id: ImportId) -> Res<ImportProgress> {
+        self.store.import(t, id)
+    }
+    fn list_imports(
+        &self,
+        t: &TenantId,
+        f: &ImportFilter,
+        before: Option<ImportId>,
+        limit: u32,
+    ) -> Res<Vec<ImportRow>> {
+        self.store.list_imports(t, f, before, limit)
+    }
+    fn customers_of_meter_points(&self, t: &TenantId, ids: &[&str]) -> Res<MeterPointCustomers> {
+        self.store.customers_of_meter_points(t, ids)
+    }
+    fn begin_meter_points(&self, t: &TenantId, new: &MeterPointsImport, now: Timestamp) -> Res<ImportRow> {
+        self.store.begin_meter_points(t, new, now)
+    }
+    fn import_share(&self, t: &TenantId, share: &CustomerShare, now: Timestamp) -> Res<ShareOutcome> {
+        self.store.import_share(t, share, now)
+    }
+    fn refuse_meter_points(&self, t: &TenantId, id: ImportId, refusals: &[MeterPointRefusal]) -> Res<()> {
+        self.store.refuse_meter_points(t, id, refusals)
+    }
+    fn finish_meter_points(&self, t: &TenantId, id: ImportId) -> Res<ImportProgress> {
+        self.store.finish_meter_points(t, id)
+    }
+    fn revert_meter_points(&self, t: &TenantId, id: ImportId) -> Res<ImportProgress> {
+        self.store.revert_meter_points(t, id)
+    }
+    fn import_meter_points(
+        &self,
+        t: &TenantId,
+        id: ImportId,
+        states: &[MeterPointState],
+        after: Option<u32>,
+        limit: u32,
+    ) -> Res<Vec<MeterPointRow>> {
+        self.store.import_meter_points(t, id, states, after, limit)
+    }
+}
+
 impl Store for Unsure {
     fn check_ready(&self) -> Res<()> {
         self.read(true, || self.store.check_ready())
@@ -127,30 +182,6 @@ impl Store for Unsure {
         limit: u32,
     ) -> Res<Vec<SharedInputEntry>> {
         self.store.list_shared_inputs(t, kind, after, limit)
-    }
-    fn import_usage(&self, t: &TenantId, c: &CustomerId, i: &UsageImport, now: Timestamp) -> Res<ImportOutcome> {
-        self.store.import_usage(t, c, i, now)
-    }
-    fn preview_import(&self, t: &TenantId, c: &CustomerId, i: &UsageImport, now: Timestamp) -> Res<ImportPreview> {
-        self.store.preview_import(t, c, i, now)
-    }
-    fn revert_import(&self, t: &TenantId, id: ImportId, new_id: ImportId, now: Timestamp) -> Res<Reverted> {
-        self.store.revert_import(t, id, new_id, now)
-    }
-    fn preview_revert(&self, t: &TenantId, id: ImportId, new_id: ImportId, now: Timestamp) -> Res<ImportPreview> {
-        self.store.preview_revert(t, id, new_id, now)
-    }
-    fn import(&self, t: &TenantId, id: ImportId) -> Res<Option<ImportRow>> {
-        self.store.import(t, id)
-    }
-    fn list_imports(
-        &self,
-        t: &TenantId,
-        f: &ImportFilter,
-        before: Option<ImportId>,
-        limit: u32,
-    ) -> Res<Vec<ImportRow>> {
-        self.store.list_imports(t, f, before, limit)
     }
     fn usage_at_revision(&self, t: &TenantId, c: &CustomerId, w: Range<i64>, revision: i64) -> Res<StoredUsage> {
         self.store.usage_at_revision(t, c, w, revision)

@@ -34,7 +34,7 @@ fn done(reverted: Reverted) -> Imported {
 }
 
 fn record(db: &Db, id: ImportId) -> ImportRow {
-    db.store.import(&db.tenant, id).unwrap().unwrap()
+    db.store.import(&db.tenant, id).unwrap().record
 }
 
 fn list(db: &Db, filter: &ImportFilter) -> Vec<ImportId> {
@@ -50,7 +50,7 @@ on_both_engines! {
         let other_file = UsageImport { source: import_source(8), ..usage_import(hours("2026-06-01".."2026-06-02", 5), OnConflict::Keep) };
         let kept = db.try_import_of("c-1", &other_file).unwrap();
         let other = db.import("c-2", hours("2026-06-01".."2026-06-02", 1));
-        assert_eq!(db.store.import(&db.tenant, first.id).unwrap().as_ref(), Some(&first.record));
+        assert_eq!(db.store.import(&db.tenant, first.id).unwrap(), ImportProgress { record: first.record.clone(), meter_points: None });
         assert_eq!((again.record.kind, again.record.state, again.unchanged), (ImportKind::Usage, ImportState::Done, 48));
         assert_eq!((again.revision_before, again.revision_after), (1, 1));
         assert_eq!((kept.record.counts.kept, kept.record.on_conflict.as_deref(), kept.record.same_file_as), (24, Some("keep"), None));
@@ -67,7 +67,7 @@ on_both_engines! {
         let page = db.store.list_imports(&db.tenant, &ImportFilter::default(), Some(kept.id), 1).unwrap();
         assert_eq!(page.into_iter().map(|row| row.id).collect::<Vec<_>>(), [again.id]);
         let other_tenant: TenantId = "other".parse().unwrap();
-        assert_eq!(db.store.import(&other_tenant, first.id).unwrap(), None);
+        assert!(matches!(db.store.import(&other_tenant, first.id), Err(StoreError::NotFound { what: "import", .. })));
         assert_eq!(db.store.list_imports(&other_tenant, &ImportFilter::default(), None, 10).unwrap(), []);
     }
 

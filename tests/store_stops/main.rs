@@ -13,7 +13,7 @@ use fail::FailScenario;
 use samebill::store::*;
 use samebill::words::*;
 
-use crate::database::{Db, customer, date, document, hours, plan};
+use crate::database::{Db, customer, date, document, hours, import_source, plan, usage_import};
 
 /// Runs a story on each engine, alone.
 fn on_each(story: impl Fn(&Db)) {
@@ -30,7 +30,7 @@ fn on_each(story: impl Fn(&Db)) {
 /// Each thing that writes, done for a customer (and a plan of the same name) for whom it changes something, and
 /// whether it says that it did.
 type Write = fn(&Db, &str) -> bool;
-const WRITES: [(&str, Write); 7] = [
+const WRITES: [(&str, Write); 8] = [
     ("put_customer", |db, id| {
         let put = db.store.put_customer(&db.tenant, &customer(id), &document(Some("Ann")), db.now()).unwrap();
         matches!(put, Put::Changed(Customer { version: 2, .. }))
@@ -48,6 +48,19 @@ const WRITES: [(&str, Write); 7] = [
         let outcome = db.import(id, hours("2026-06-30".."2026-07-02", 2));
         (outcome.added, outcome.replaced, outcome.revision_after, outcome.stale.len()) == (24, 24, 2, 1)
     }),
+    ("import_share", |db, id| {
+        let record = db.store.begin_meter_points(&db.tenant, &file_of(id), db.now()).unwrap();
+        let share = CustomerShare {
+            import_id: record.id,
+            customer_id: customer(id),
+            meter_points: vec![ShareMeterPoint { place: 0, id: id.to_owned(), channels: vec![], n_readings: 48 }],
+            import: usage_import(hours("2026-06-30".."2026-07-02", 2), OnConflict::default()),
+        };
+        let stored = db.store.import_share(&db.tenant, &share, db.now()).unwrap();
+        let ShareOutcome::Done(outcome) = stored else { return false };
+        let again = db.store.import_share(&db.tenant, &share, db.now()).unwrap();
+        (outcome.record.counts.added, outcome.stale.len(), again) == (24, 1, ShareOutcome::Already)
+    }),
     ("revert_import", |db, id| {
         let newest = db.store.list_imports(&db.tenant, &ImportFilter::default(), None, 1).unwrap();
         let reverted = db.store.revert_import(&db.tenant, newest[0].id, ImportId::new(), db.now()).unwrap();
@@ -62,6 +75,27 @@ const WRITES: [(&str, Write); 7] = [
         matches!(db.supersede(old, &new, true), Superseded::Created(row) if row.id == new.id)
     }),
 ];
+
+/// A file of one meter point of the customer's own name.
+fn file_of(id: &str) -> MeterPointsImport {
+    let point = MeterPointRow {
+        place: 0,
+        meter_point_id: Some(id.to_owned()),
+        n_readings: 0,
+        state: MeterPointState::Pending,
+        customer_id: None,
+        part_id: None,
+        code: None,
+        detail: None,
+    };
+    MeterPointsImport {
+        id: ImportId::new(),
+        on_conflict: OnConflict::default(),
+        source: import_source(3),
+        resume_key: [3; 32],
+        meter_points: vec![point],
+    }
+}
 
 fn prepare(db: &Db, id: &str) {
     db.put_customer(id);
@@ -93,6 +127,11 @@ fn each_write_with(stop: &str, action: &str) {
             fail::cfg(format!("store::{name}::{stop}"), action).unwrap();
             assert!(write(db, name), "{name} on {}", db.url);
             // The import and its revision; the comparison and its result.
+            if name == "import_share" {
+                assert_eq!(n_rows(db) - before, 3, "the whole, the share and its revision on {}", db.url);
+                fail::remove(format!("store::{name}::{stop}"));
+                continue;
+            }
             let writes_two = ["import_usage", "revert_import", "insert_comparison", "supersede"].contains(&name);
             let n_new = if writes_two { 2 } else { 1 };
             assert_eq!(n_rows(db) - before, n_new, "{name} on {}", db.url);
@@ -151,7 +190,7 @@ fn a_panic_before_commit_stores_nothing_and_harms_nobody_else() {
         });
         fail::remove("store::insert_comparison::before_commit");
         assert_eq!((db.count("comparisons"), db.count("plans")), (1, 9));
-        assert!((WRITES[5].1)(db, "c-1"));
+        assert!((WRITES[6].1)(db, "c-1"));
     });
 }
 

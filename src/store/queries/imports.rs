@@ -133,13 +133,23 @@ macro_rules! import_queries {
             Ok(())
         }
 
-        fn customers_of_meter_point(&mut self, tenant: &str, meter_point: &str) -> QueryResult<Vec<(String, String)>> {
-            customer_meter_points::table
-                .filter(customer_meter_points::tenant_id.eq(tenant))
-                .filter(customer_meter_points::meter_point_id.eq(meter_point))
-                .order((customer_meter_points::customer_id, customer_meter_points::channel))
-                .select((customer_meter_points::customer_id, customer_meter_points::channel))
-                .load(self)
+        fn customers_of_meter_points(
+            &mut self,
+            tenant: &str,
+            meter_points: &[&str],
+        ) -> QueryResult<Vec<(String, String, String)>> {
+            use customer_meter_points::{channel, customer_id, meter_point_id, table, tenant_id};
+            let mut found = Vec::new();
+            for some in meter_points.chunks(1_000) {
+                let mut rows: Vec<(String, String, String)> = table
+                    .filter(tenant_id.eq(tenant))
+                    .filter(meter_point_id.eq_any(some))
+                    .order((meter_point_id, customer_id, channel))
+                    .select((meter_point_id, customer_id, channel))
+                    .load(self)?;
+                found.append(&mut rows);
+            }
+            Ok(found)
         }
 
         fn insert_import_meter_points(&mut self, records: &[MeterPointRecord]) -> QueryResult<usize> {
@@ -184,13 +194,23 @@ macro_rules! import_queries {
                 .limit(limit)
                 .select(MeterPointRecord::as_select())
                 .into_boxed();
-            if let Some(state) = conditions.state {
-                query = query.filter(import_meter_points::state.eq(state));
-            }
-            if let Some(customer) = &conditions.customer_id {
-                query = query.filter(import_meter_points::customer_id.eq(customer));
+            if !conditions.states.is_empty() {
+                query = query.filter(import_meter_points::state.eq_any(&conditions.states));
             }
             query.load(self)
+        }
+
+        fn import_meter_point(
+            &mut self,
+            tenant: &str,
+            import: &[u8],
+            place: i32,
+        ) -> QueryResult<Option<MeterPointRecord>> {
+            import_meter_points::table
+                .find((tenant, import, place))
+                .select(MeterPointRecord::as_select())
+                .first(self)
+                .optional()
         }
 
         fn import_meter_point_states(&mut self, tenant: &str, import: &[u8]) -> QueryResult<Vec<(String, i64)>> {
@@ -225,6 +245,12 @@ macro_rules! import_queries {
                 .filter(imports::part_of.eq(import))
                 .select(imports::counts)
                 .load(self)
+        }
+
+        fn revert_whole(&mut self, tenant: &str, id: &[u8], counts: &str) -> QueryResult<usize> {
+            diesel::update(imports::table.find((tenant, id)).filter(imports::state.ne("reverted")))
+                .set((imports::state.eq("reverted"), imports::counts.eq(counts)))
+                .execute(self)
         }
 
         fn finish_import(&mut self, tenant: &str, id: &[u8], state: &str, counts: &str) -> QueryResult<usize> {

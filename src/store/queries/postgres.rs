@@ -55,6 +55,11 @@ impl Queries for PgConnection {
         billing_cycles::table.find((tenant, cycle)).select(billing_cycles::id).for_no_key_update().first(self)
     }
 
+    // Shares of one file run beside each other, and none beside the revert of the whole.
+    fn share_import(&mut self, tenant: &str, id: &[u8]) -> QueryResult<Option<String>> {
+        imports::table.find((tenant, id)).select(imports::state).for_share().first(self).optional()
+    }
+
     // A batch is a few arrays: one prepared statement whatever its length.
 
     fn plan_versions_above(

@@ -50,6 +50,10 @@ impl Queries for SqliteConnection {
         billing_cycles::table.find((tenant, cycle)).select(billing_cycles::id).first(self)
     }
 
+    fn share_import(&mut self, tenant: &str, id: &[u8]) -> QueryResult<Option<String>> {
+        imports::table.find((tenant, id)).select(imports::state).first(self).optional()
+    }
+
     // A batch is one JSON text: one cached statement whatever its length, where diesel would prepare each anew.
 
     fn plan_versions_above(

@@ -248,6 +248,9 @@ pub struct RevisionChannel {
 /// The readings that a usage revision changed, by channel.
 pub type RevisionChanges = BTreeMap<Channel, Vec<ReadingChange>>;
 
+/// Which customers list meter points, and as which channels, by meter point.
+pub type MeterPointCustomers = BTreeMap<String, Vec<(CustomerId, Channel)>>;
+
 /// What became of one meter point of a file of many.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MeterPointRow {
@@ -343,13 +346,37 @@ pub struct ShareMeterPoint {
 /// The answer of [`crate::store::Store::import_share`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "made once a call")]
-pub enum Shared {
+pub enum ShareOutcome {
     /// This call stored it.
     Done(ImportOutcome),
     /// None of its meter points is pending: another call settled them.
     Already,
-    /// The customer does not list its meter points so any more, or another customer lists one, too: look them up again.
+    /// Customers list its meter points differently by now.
     Moved,
+    /// The import of many meter points was reverted: nothing more is stored.
+    Reverted,
+}
+
+/// How many meter points of a file there are in each state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct MeterPointCounts {
+    /// Not yet stored.
+    pub pending: u64,
+    /// Stored.
+    pub done: u64,
+    /// No customer lists them.
+    pub unmapped: u64,
+    /// Listed by several customers, or not storable.
+    pub refused: u64,
+}
+
+/// A record with what is known of its meter points by now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportProgress {
+    /// The record; its counts are those of the parts stored by now.
+    pub record: ImportRow,
+    /// `None` unless it is a file of many meter points.
+    pub meter_points: Option<MeterPointCounts>,
 }
 
 /// Why a meter point is not stored.

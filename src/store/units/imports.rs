@@ -412,7 +412,7 @@ fn plan_revert<C: Queries>(
 ) -> Result<RevertPlan, UnitError> {
     let not_revertible = |what: &str| StoreError::Conflict { code: "import_not_revertible", detail: what.to_owned() };
     let Some(customer) = get_known(connection, tenant, id)?.customer_id else {
-        return Err(not_revertible("an import of many meter points is reverted part by part").into());
+        return Err(not_revertible("a file of many meter points is reverted in its parts").into());
     };
     let head = lock_known_head(connection, tenant, &customer)?;
     let import = get_known(connection, tenant, id)?;
@@ -492,11 +492,7 @@ fn take_back(stands: &[Reading], changes: &[ReadingChange]) -> (Vec<Reading>, u6
 
 // ---- records
 
-pub(crate) fn get<C: Queries>(
-    connection: &mut C,
-    tenant: &TenantId,
-    id: ImportId,
-) -> Result<Option<ImportRow>, UnitError> {
+fn get<C: Queries>(connection: &mut C, tenant: &TenantId, id: ImportId) -> Result<Option<ImportRow>, UnitError> {
     connection.import(tenant.as_str(), &id_bytes(id))?.map(ImportRecord::read).transpose()
 }
 

@@ -6,6 +6,7 @@
 pub(super) mod comparisons;
 pub(super) mod customers;
 pub(super) mod imports;
+pub(super) mod meter_points;
 pub(super) mod periods;
 pub(super) mod plans;
 pub(super) mod shared;
