@@ -7,6 +7,7 @@ mod europe_hours;
 mod generic_csv;
 mod green_button;
 mod home_assistant;
+mod japan;
 mod json_files;
 mod nem12;
 mod octopus;

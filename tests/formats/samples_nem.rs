@@ -191,3 +191,22 @@ fn the_energy_dashboard_holds_what_its_readme_says() {
         ]
     );
 }
+
+#[test]
+fn japanese_files_hold_what_their_readme_says() {
+    let point = "0".repeat(22);
+    let (start, end) = ("2026-07-19T15:00Z", "2026-07-21T15:00Z");
+    facts(
+        "japan/tepco_style_30min_long_cp932.csv",
+        &[
+            (&format!("{point}/ご使用量"), 96, "33.6", start, end, &[]),
+            (&format!("{point}/売電量"), 96, "0", start, end, &[]),
+        ],
+        &[("export", 96), ("import", 96)],
+    );
+    facts(
+        "japan/kansai_style_hourly_wide_cp932.csv",
+        &[("import", 240, "143.5", "2026-05-31T15:00Z", "2026-06-10T15:00Z", &[])],
+        &[("import", 240)],
+    );
+}

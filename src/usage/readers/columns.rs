@@ -460,8 +460,21 @@ fn japanese_role(folded: &str) -> Option<Role> {
         let register = if has(&["指示数", "積算", "累計"]) { RegisterHint::Yes } else { RegisterHint::No };
         Some(Role::Value(ValueColumn { direction, is_use, unit, says_energy: has(&["電力量"]), register }))
     };
-    if has(&["料金", "金額", "単価", "円", "曜日", "休祝日", "祝日", "備考", "気温", "契約メニュー"])
-    {
+    if has(&[
+        "料金",
+        "金額",
+        "単価",
+        "円",
+        "曜日",
+        "休祝日",
+        "祝日",
+        "備考",
+        "気温",
+        "契約メニュー",
+        "事業所",
+        "お客さま",
+        "請求",
+    ]) {
         Some(Role::Ignored)
     } else if has(&["売電", "余剰", "逆潮流"]) {
         value(Direction::Export, false)
@@ -479,6 +492,8 @@ fn japanese_role(folded: &str) -> Option<Role> {
         time(TimePart::Clock)
     } else if has(&["開始", "終了"]) {
         time(TimePart::Whole)
+    } else if has(&["確定", "速報", "区分", "状態", "品質"]) {
+        Some(Role::Quality)
     } else if has(&["供給地点", "計器"]) {
         Some(Role::Meter)
     } else if has(&["単位"]) {

@@ -15,6 +15,7 @@ mod green_button;
 mod heading;
 mod home_assistant;
 mod json_walk;
+mod japan;
 mod nem12;
 mod octopus_csv;
 mod octopus_japan_json;
@@ -52,6 +53,9 @@ pub(super) const READERS: &[&dyn UsageReader] = &[
     &datadis::Datadis,
     &enedis::Enedis,
     &dutch_registers::DutchRegisters,
+    &japan::TokyoElectric,
+    &japan::KansaiElectric,
+    &japan::HalfHourColumns,
     // By the words of its headings alone.
     &generic::Generic,
 ];

@@ -20,27 +20,27 @@ const MIN_INTERVAL_COLUMNS: usize = 23;
 
 /// The layout of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) delimiter: u8,
+pub(in super::super) struct Layout {
+    pub(in super::super) delimiter: u8,
     /// Line of the headings, from 1.
-    pub(super) line: u64,
-    pub(super) headings: Vec<String>,
+    pub(in super::super) line: u64,
+    pub(in super::super) headings: Vec<String>,
     /// By column; `None`: not known, or an interval of the day in a table of days.
-    pub(super) roles: Vec<Option<Role>>,
+    pub(in super::super) roles: Vec<Option<Role>>,
     /// Columns of intervals of a day, in a table with a row a day.
-    pub(super) intervals: Vec<IntervalColumn>,
+    pub(in super::super) intervals: Vec<IntervalColumn>,
 }
 
 /// A column for one interval of every day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct IntervalColumn {
-    pub(super) column: usize,
-    pub(super) label: Label,
+pub(in super::super) struct IntervalColumn {
+    pub(in super::super) column: usize,
+    pub(in super::super) label: Label,
 }
 
 /// What the heading of an interval says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Label {
+pub(in super::super) enum Label {
     /// `00:30`: minutes of the day.
     Clock(u32),
     /// `00:00-00:30`, `0-1時`: from, to.
@@ -51,7 +51,7 @@ pub(super) enum Label {
 
 impl Layout {
     /// Finds the headings in the beginning of a file.
-    pub(super) fn find(head: &[u8]) -> Option<Self> {
+    pub(in super::super) fn find(head: &[u8]) -> Option<Self> {
         let found = DELIMITERS.into_iter().filter_map(|delimiter| Self::find_with(head, delimiter));
         // Of two that could be, the one with more columns; of two with as many, the first.
         found.reduce(|best, other| if other.headings.len() > best.headings.len() { other } else { best })
@@ -116,7 +116,7 @@ pub(super) fn is_bare_table(head: &[u8]) -> bool {
 }
 
 /// The columns whose headings are the intervals of a day, if there are enough of them.
-fn interval_columns(headings: &[String]) -> Vec<IntervalColumn> {
+pub(in super::super) fn interval_columns(headings: &[String]) -> Vec<IntervalColumn> {
     let labels: Vec<(usize, Label)> =
         headings.iter().enumerate().filter_map(|(column, heading)| Some((column, label_of(heading)?))).collect();
     // Numbers and clocks do not stand side by side.

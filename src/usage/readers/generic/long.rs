@@ -279,7 +279,7 @@ fn columns_of<'l>(
 }
 
 /// A cell of numbers, with the quality of its row.
-pub(super) fn cell(text: &str, format: NumberFormat, quality: Quality) -> Result<Cell, UsageError> {
+pub(in super::super) fn cell(text: &str, format: NumberFormat, quality: Quality) -> Result<Cell, UsageError> {
     if is_missing(text) {
         return Ok(Cell::Value(0, Quality::Missing));
     }

@@ -18,9 +18,12 @@ mod wide;
 use super::super::collect::Collector;
 use super::super::table::Table;
 use super::super::{ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
+pub(super) use layout::{Label, Layout, interval_columns};
+pub(super) use long::cell;
 pub(super) use numbers::read_number;
+pub(super) use wide::{DayColumns, push_day};
 
-use layout::{Layout, is_bare_table};
+use layout::is_bare_table;
 use sniff::Sniff;
 
 /// The reader of tables of any shape, asked last.

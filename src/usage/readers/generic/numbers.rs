@@ -117,7 +117,7 @@ fn plain(text: &str, decimal_sign: u8) -> Option<(String, i8)> {
 
 /// Whether a text in a column of numbers says that there is none.
 pub(super) fn is_missing(text: &str) -> bool {
-    const WORDS: [&str; 16] = [
+    const WORDS: &[&str] = &[
         "missing",
         "n/a",
         "na",
@@ -149,7 +149,7 @@ pub(super) fn is_blank(text: &str) -> bool {
 /// # Errors
 /// [`UsageCode::BadQuality`] for a word nobody knows.
 pub(super) fn quality_of(word: &str) -> Result<Quality, UsageError> {
-    const MEASURED: [&str; 24] = [
+    const MEASURED: &[&str] = &[
         "",
         "measured",
         "actual",
@@ -173,9 +173,12 @@ pub(super) fn quality_of(word: &str) -> Result<Quality, UsageError> {
         "reale",
         "gemeten",
         "確定",
+        "確定値",
+        "confirmed",
+        "final",
         "0",
     ];
-    const ESTIMATED: [&str; 14] = [
+    const ESTIMATED: &[&str] = &[
         "estimated",
         "estimate",
         "est",
@@ -190,18 +193,22 @@ pub(super) fn quality_of(word: &str) -> Result<Quality, UsageError> {
         "stimata",
         "geschat",
         "速報",
+        "速報値",
+        "暫定",
+        "仮",
+        "provisional",
     ];
-    const SUBSTITUTED: [&str; 8] = ["substituted", "substitute", "sub", "s", "f", "ersatzwert", "ersatz", "corrected"];
-    const MISSING: [&str; 6] = ["missing", "n", "no data", "invalid", "fehlt", "欠測"];
+    const SUBSTITUTED: &[&str] = &["substituted", "substitute", "sub", "s", "f", "ersatzwert", "ersatz", "corrected"];
+    const MISSING: &[&str] = &["missing", "n", "no data", "invalid", "fehlt", "欠測"];
     let folded = super::super::columns::fold(word);
     let word_is = |known: &[&str]| known.contains(&folded.as_str());
-    if word_is(&MEASURED) {
+    if word_is(MEASURED) {
         Ok(Quality::Measured)
-    } else if word_is(&ESTIMATED) {
+    } else if word_is(ESTIMATED) {
         Ok(Quality::Estimated)
-    } else if word_is(&SUBSTITUTED) {
+    } else if word_is(SUBSTITUTED) {
         Ok(Quality::Substituted)
-    } else if word_is(&MISSING) {
+    } else if word_is(MISSING) {
         Ok(Quality::Missing)
     } else {
         let word = super::super::super::number::clip(word);

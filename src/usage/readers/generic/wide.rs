@@ -27,17 +27,17 @@ const MINUTES_OF_DAY: u32 = 24 * 60;
 
 /// The intervals of a day, in the order in which they stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DayColumns {
-    pub(super) minutes: u32,
-    pub(super) slots: Vec<Slot>,
+pub(in super::super) struct DayColumns {
+    pub(in super::super) minutes: u32,
+    pub(in super::super) slots: Vec<Slot>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub(super) column: usize,
+pub(in super::super) struct Slot {
+    pub(in super::super) column: usize,
     /// Minutes of the day at its start; `None` for those that only the long day of autumn has.
-    pub(super) start: Option<u32>,
+    pub(in super::super) start: Option<u32>,
 }
 
 impl DayColumns {
@@ -47,7 +47,7 @@ impl DayColumns {
     ///
     /// # Errors
     /// [`UsageCode::BadHeader`] where they are no whole day.
-    pub(super) fn of(columns: &[IntervalColumn], said: Option<StampSide>) -> Result<Self, UsageError> {
+    pub(in super::super) fn of(columns: &[IntervalColumn], said: Option<StampSide>) -> Result<Self, UsageError> {
         let n = u32::try_from(columns.len()).unwrap_or(u32::MAX);
         let bad = |why: String| Err(UsageError::new(UsageCode::BadHeader, why));
         let Some(n_day) = INTERVALS_OF_DAY.into_iter().find(|n_day| *n_day <= n) else {
@@ -252,7 +252,7 @@ impl Days<'_> {
 ///
 /// # Errors
 /// [`UsageCode::BadRow`] for a row with too few or too many values, [`UsageCode::TimeZoneNeeded`].
-pub(super) fn push_day(
+pub(in super::super) fn push_day(
     columns: &DayColumns,
     day: NaiveDate,
     cells: &[Cell],
