@@ -237,7 +237,8 @@ impl ImportUsage {
 }
 
 impl OnConflictFlag {
-    fn as_str(self) -> &'static str {
+    /// The word of the API.
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Replace => "replace",
             Self::Keep => "keep",

@@ -28,6 +28,7 @@ mod plan;
 mod reading;
 mod serve;
 mod supersede;
+mod watch;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ enum Command {
     Supersede(supersede::Supersede),
     History(history::History),
     Diff(diff::Diff),
+    Watch(Box<watch::Watch>),
     Migrate(migrate::Migrate),
 }
 
@@ -82,6 +84,7 @@ pub fn main() -> ExitCode {
         Command::Supersede(command) => command.run(cli.format),
         Command::History(command) => command.run(cli.format),
         Command::Diff(command) => command.run(cli.format),
+        Command::Watch(command) => command.run(cli.format),
         Command::Migrate(command) => command.run(cli.format),
     };
     match outcome {

@@ -11,3 +11,4 @@ mod readme;
 mod service;
 mod shared;
 mod support;
+mod watch;
