@@ -252,6 +252,12 @@ pub(super) fn parse_clock(text: &str) -> Result<u32, UsageError> {
 }
 
 fn clock_minutes(text: &str) -> Option<u32> {
+    // What nearly all files have.
+    if let [h1, h2, b':', m1, m2] | [h1, h2, b':', m1, m2, b':', b'0', b'0'] = text.as_bytes()
+        && let (Some(hour), Some(minute)) = (two(*h1, *h2), two(*m1, *m2))
+    {
+        return (minute < 60 && hour * 60 + minute <= MINUTES_OF_DAY).then_some(hour * 60 + minute);
+    }
     let upper = text.to_ascii_uppercase();
     let (text, afternoon) = if let Some(rest) = upper.strip_suffix("AM") {
         (rest.trim_end(), Some(false))
