@@ -20,6 +20,7 @@ mod samples_xml;
 mod told;
 mod trouble;
 mod us_utilities;
+mod year_round;
 
 use std::path::PathBuf;
 

@@ -65,6 +65,9 @@ fn sections_hold_what_their_readme_says() {
 #[test]
 fn utilities_of_the_united_states() {
     check("us-utility-csv");
+    let Some(samples) = samples() else { return };
+    let bills = std::fs::read_to_string(samples.join("us-utility-csv/bill_history_not_intervals.csv")).unwrap();
+    assert_eq!(told(bills, &zone("America/New_York")), "not_intervals@1");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Downloads of utilities in the United States: Opower, San Diego Gas & Electric.
 
-use samebill::usage::{ReadOptions, Unit};
+use std::fmt::Write as _;
+
+use samebill::usage::{ReadOptions, StampSide, Unit};
 
 use super::told::{check_changes, fixture, told, zone};
 use super::trouble::{check_common, starts};
@@ -251,7 +253,7 @@ fn hostile_tables_are_refused_early() {
     assert_eq!(told(wide, &options), "bad_header@1");
     let mut kinds = "TYPE,DATE,START TIME,END TIME,USAGE (kWh)\n".to_owned();
     for n in 0..100 {
-        kinds += &format!("Electric {n},1/5/2026,0:00,0:59,1\n");
+        writeln!(kinds, "Electric {n},1/5/2026,0:00,0:59,1").unwrap();
     }
     assert_eq!(told(kinds, &options), "too_large@34 TYPE");
     let preamble = "Name,Value\n".repeat(200);
@@ -261,6 +263,14 @@ fn hostile_tables_are_refused_early() {
     assert_eq!(told(heading, &italian), "bad_header@1");
     let endless = format!("TYPE,DATE,START TIME,END TIME,USAGE (kWh)\nElectric,\"{}", "x".repeat(3 << 20));
     assert_eq!(told(endless, &options), "bad_row@2");
+}
+
+#[test]
+fn the_caller_may_say_that_times_are_ends() {
+    let options = ReadOptions { stamp: Some(StampSide::End), ..zone("America/Chicago") };
+    assert_eq!(starts(fixture("ameren/two_lengths.csv"), &options, 0)[0], "04-01 04:00 60");
+    assert_eq!(starts(fixture("ameren/two_lengths.csv"), &options, 1)[0], "04-01 04:45 15");
+    assert_eq!(starts(fixture("sdge/quarter_hours.csv"), &options, 0)[0], "02-02 05:45 15");
 }
 
 #[test]

@@ -8,16 +8,17 @@
 //! ```
 //!
 //! Each `Usage` with its `Units` and `Interval` is a series of its own, named by its interval: they repeat the same energy
-//! and are never added. Times are starts on the local clock, month first. A dash is an empty cell: where `Interval` is
+//! and are never added. Times are starts on the local clock (`--stamp end` makes them ends), month first. A dash is an empty cell: where `Interval` is
 //! one, there is no interval at all; where only `Usage` is one, its energy is not known.
 
 use super::super::collect::{Cell, Collector, Rank};
+use super::super::detect::StampSide;
 use super::super::file::{Direction, SeriesLabel};
 use super::super::number::{NumberFormat, clip};
 use super::super::stamp::{DateOrder, Stamp, parse_clock};
 use super::super::table::{Table, TableRow};
 use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
-use super::heading::{Dates, Heading, cell, delimiter_of, numbers, plain, push_unless_skipped, unit_of};
+use super::heading::{Dates, Heading, cell, delimiter_of, numbers, plain, push_unless_skipped, stamped, unit_of};
 use super::recent::Recent;
 
 /// The reader of Ameren's downloads.
@@ -131,7 +132,7 @@ impl Rows<'_> {
         let start = dates
             .read_first(row.text(columns.start)?)
             .and_then(|(day, clock)| Stamp::local(day, parse_clock(clock)?))
-            .and_then(|stamp| collector.starting(stamp))
+            .and_then(|stamp| stamped(collector, stamp, options.stamp, StampSide::Start))
             .map_err(|e| e.in_field("Start Interval Date/Time"));
         collector.count_row();
         for (group, recent) in columns.groups.iter().zip(series) {

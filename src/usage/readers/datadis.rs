@@ -334,12 +334,13 @@ impl Hours {
             let message = format!("no day has an hour {highest}, and one of quarters of an hour has 92 or more");
             return Err(UsageError::new(UsageCode::BadTime, message).in_field("Hora").at_line(highest_line));
         }
-        let step = match has_numbers {
-            true if highest > 25 => 15,
-            true => 60,
-            false if all_minutes & !1 == 0 => 60,
-            false if all_minutes & !(1 | 1 << 30) == 0 => 30,
-            false => 15,
+        let are_only = |minutes: u64| all_minutes & !minutes == 0;
+        let step = if has_numbers && highest <= 25 || !has_numbers && are_only(1) {
+            60
+        } else if !has_numbers && are_only(1 | 1 << 30) {
+            30
+        } else {
+            15
         };
         let side = options.stamp.unwrap_or(if lowest == 0 { StampSide::Start } else { StampSide::End });
         let mut hours = Self { step, side, by_passing: BTreeMap::new() };

@@ -1,4 +1,4 @@
-//! Daily files of Dutch suppliers (VanOns and others): standings of the meter and what was used, side by side.
+//! Daily files of Dutch suppliers (`datum`, `afname`, `invoeding`): standings of the meter and what was used, side by side.
 //!
 //! ```text
 //! datum;"afname stand dal";…;"afname verbruik dal";"afname verbruik normaal";"invoeding productie dal";…
@@ -109,13 +109,12 @@ impl Columns {
                 _ => continue,
             };
             let part = match name.rsplit(' ').next() {
-                Some("dal" | "laag") => 0,
-                Some("normaal" | "hoog") => 1,
                 // Beside its parts a total would count twice.
                 Some("totaal") if heading.plain().iter().any(|other| other != name && other.starts_with(channel)) => {
                     continue;
                 }
-                Some("totaal" | "verbruik" | "productie" | "enkel") => 0,
+                Some("dal" | "laag" | "totaal" | "verbruik" | "productie" | "enkel") => 0,
+                Some("normaal" | "hoog") => 1,
                 _ => continue,
             };
             if values.iter().any(|other: &Value| other.direction == direction && other.part == part) {

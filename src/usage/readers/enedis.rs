@@ -12,7 +12,7 @@
 //! show in the times, or stand in a column `Pas` or in the lines above. Lines above that say `Production` or `Injection`
 //! make it what was fed in, `Wh` makes the values energy. Index readings by day are no load curve and are refused.
 
-use super::super::collect::{Collector, Rank, Times};
+use super::super::collect::{Collector, Rank};
 use super::super::detect::StampSide;
 use super::super::file::{Direction, SeriesLabel};
 use super::super::number::{NumberFormat, clip};
@@ -20,7 +20,7 @@ use super::super::stamp::{DateOrder, Stamp, parse_clock};
 use super::super::table::{Table, TableRow};
 use super::super::{ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
 use super::heading::{
-    Dates, Heading, cell_of_word, delimiter_of, numbers, plain, push_unless_skipped, unit_in_brackets, unit_of,
+    Dates, Heading, cell_of_word, delimiter_of, numbers, plain, push_unless_skipped, stamped, unit_in_brackets, unit_of,
 };
 
 /// The reader of Enedis' load curves.
@@ -63,7 +63,7 @@ impl UsageReader for Enedis {
             heading,
             columns,
             numbers: numbers(unit, b'.'),
-            side: options.stamp.unwrap_or(StampSide::End),
+            side: options.stamp,
             seconds,
             dates: Dates::new(options, DateOrder::DayMonthYear),
             series_idx,
@@ -148,7 +148,8 @@ struct Rows {
     heading: Heading,
     columns: Columns,
     numbers: NumberFormat,
-    side: StampSide,
+    /// What the caller said of the times.
+    side: Option<StampSide>,
     /// Length of the steps, where the lines above say it.
     seconds: Option<i64>,
     dates: Dates,
@@ -171,11 +172,8 @@ impl Rows {
         let stamp = stamp.map_err(|e| e.in_field(heading.name(columns.time)))?;
         let step = columns.step.map(|idx| row.text(idx)).transpose()?.filter(|step| !step.is_empty());
         let seconds = step.map(step_seconds).transpose()?.or(self.seconds);
-        let times = match self.side {
-            StampSide::End => collector.ending(stamp),
-            StampSide::Start => collector.starting(stamp),
-        };
-        let times: Result<Times, UsageError> = times.map_err(|e| e.in_field(heading.name(columns.time)));
+        let times = stamped(collector, stamp, self.side, StampSide::End);
+        let times = times.map_err(|e| e.in_field(heading.name(columns.time)));
         let times = times.and_then(|times| match seconds {
             Some(seconds) => times.lasting(seconds).map_err(|e| e.in_field("Pas")),
             None => Ok(times),

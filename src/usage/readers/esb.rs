@@ -17,7 +17,7 @@ use super::super::stamp::{DateOrder, Stamp, parse_clock};
 use super::super::table::{Table, TableRow};
 use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
 use super::heading::{
-    Dates, Heading, cell, delimiter_of, numbers, plain, push_unless_skipped, unit_in_brackets, unit_of,
+    Dates, Heading, cell, delimiter_of, numbers, plain, push_unless_skipped, stamped, unit_in_brackets, unit_of,
 };
 use super::recent::Recent;
 
@@ -98,10 +98,10 @@ impl Columns {
         let value = cell(row.text(self.value)?, format, Quality::Measured).map_err(|e| e.in_field("Read Value"))?;
         let at = dates.read_first(row.text(self.end)?).and_then(|(day, clock)| Stamp::local(day, parse_clock(clock)?));
         let times = at.and_then(|at| -> Result<Times, UsageError> {
-            match options.stamp {
-                _ if is_register => collector.starting(at),
-                Some(StampSide::Start) => collector.starting(at)?.lasting(HALF_HOUR),
-                Some(StampSide::End) | None => collector.ending(at)?.lasting(HALF_HOUR),
+            if is_register {
+                collector.starting(at)
+            } else {
+                stamped(collector, at, options.stamp, StampSide::End)?.lasting(HALF_HOUR)
             }
         });
         let times = times.map_err(|e| e.in_field("Read Date and End Time"));

@@ -3,8 +3,9 @@
 use chrono::NaiveDate;
 
 use super::super::collect::{Cell, Collector, Rank, Times};
+use super::super::detect::StampSide;
 use super::super::number::{NumberFormat, clip};
-use super::super::stamp::{DateOrder, parse_date};
+use super::super::stamp::{DateOrder, Stamp, parse_date};
 use super::super::table::{Table, TableRow};
 use super::super::unit::Unit;
 use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError};
@@ -258,6 +259,22 @@ pub(super) fn unit_in_brackets(name: &str) -> Option<&str> {
 /// Numbers of a unit.
 pub(super) fn numbers(unit: Unit, decimal_sign: u8) -> NumberFormat {
     NumberFormat { decimal_sign, power_of_ten: unit.power_of_ten(), is_register: false }
+}
+
+/// An interval that starts or ends at `stamp`, as the caller said or as is `usual` in the format.
+///
+/// # Errors
+/// As [`Collector::starting`].
+pub(super) fn stamped(
+    collector: &mut Collector,
+    stamp: Stamp,
+    said: Option<StampSide>,
+    usual: StampSide,
+) -> Result<Times, UsageError> {
+    match said.unwrap_or(usual) {
+        StampSide::Start => collector.starting(stamp),
+        StampSide::End => collector.ending(stamp),
+    }
 }
 
 /// A value of that quality, or a blank.

@@ -9,18 +9,19 @@
 //! `Consumption` is what was taken, `Generation` what was fed in, `Net` the difference of the two. Since 2024 there is
 //! also a form with the one column `Consumed`, which is negative where more was fed in than taken; it keeps its sign, and
 //! that is said. `Duration` is a number of minutes (or of what `Interval UOM` above says), or the word `Hour` or `Day`.
-//! The unit is that of the line `UOM` above, kWh where there is none.
+//! Times are starts (`--stamp end` makes them ends). The unit is that of the line `UOM` above, kWh where there is none.
 
 use std::rc::Rc;
 
 use super::super::collect::{Cell, Collector, Rank};
+use super::super::detect::StampSide;
 use super::super::file::{Direction, SeriesLabel};
 use super::super::number::{NumberFormat, clip};
 use super::super::stamp::{DateOrder, Stamp, parse_clock};
 use super::super::table::{Table, TableRow};
 use super::super::unit::Unit;
 use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
-use super::heading::{Dates, Heading, cell, delimiter_of, numbers, plain, push_unless_skipped, unit_of};
+use super::heading::{Dates, Heading, cell, delimiter_of, numbers, plain, push_unless_skipped, stamped, unit_of};
 use super::recent::Recent;
 
 /// The reader of San Diego Gas & Electric's downloads.
@@ -62,6 +63,7 @@ impl UsageReader for Sdge {
             columns,
             unit,
             minutes_of_duration: minutes,
+            side: options.stamp,
             dates: Dates::new(options, DateOrder::MonthDayYear),
             collector: Collector::new(options),
             meters: Recent::new(),
@@ -135,6 +137,8 @@ struct Rows {
     columns: Columns,
     unit: Unit,
     minutes_of_duration: i64,
+    /// What the caller said of the times.
+    side: Option<StampSide>,
     dates: Dates,
     collector: Collector,
     /// Series of a meter, one a column.
@@ -153,7 +157,8 @@ impl Rows {
         let times = if minutes == 1440 {
             self.collector.between(from, Stamp::local(day, start + 1440)?)
         } else {
-            let times = self.collector.starting(from).map_err(|e| e.in_field("Start Time"));
+            let times = stamped(&mut self.collector, from, self.side, StampSide::Start);
+            let times = times.map_err(|e| e.in_field("Start Time"));
             times.and_then(|times| times.lasting(minutes.saturating_mul(60)).map_err(|e| e.in_field("Duration")))
         };
         let series = self.series(row)?;

@@ -73,11 +73,11 @@ impl UsageReader for Cooperative {
 }
 
 /// The name of the column of periods.
-fn period_name(names: &[String]) -> Option<&String> {
-    names.iter().find(|name| name.ends_with("time period"))
+fn period_name(names: &[String]) -> Option<&str> {
+    names.iter().map(String::as_str).find(|name| name.ends_with("time period"))
 }
 
-fn direction_said(name: &String) -> Option<Direction> {
+fn direction_said(name: &str) -> Option<Direction> {
     if name.contains("delivered") {
         Some(Direction::Import)
     } else if name.contains("received") {
