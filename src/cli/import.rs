@@ -1,21 +1,20 @@
 //! `samebill import …`: customers, plans, readings, billing periods, calendars and price series into the service.
 
 mod shared;
+mod usage;
 
-use std::fmt::Write as _;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 pub(super) use self::shared::prices_of;
 use self::shared::{ImportCalendar, ImportPrices};
+use self::usage::ImportUsage;
+pub(super) use self::usage::{OnConflictFlag, changed_days};
 use super::client::{Reply, Target, escape, query};
 use super::foreign::ForeignFlags;
-use super::reading::ReadFlags;
 use super::{CliError, Format, Report, Sheet};
 use crate::tariff::PlanFormat;
 use crate::words::{CustomerId, PeriodId, PlanId};
@@ -25,7 +24,7 @@ use crate::words::{CustomerId, PeriodId, PlanId};
 pub(super) enum Import {
     Customer(ImportCustomer),
     Plan(ImportPlan),
-    Usage(ImportUsage),
+    Usage(Box<ImportUsage>),
     Period(ImportPeriod),
     Calendar(ImportCalendar),
     Prices(ImportPrices),
@@ -83,44 +82,6 @@ pub(super) struct ImportPlan {
     foreign: ForeignFlags,
     #[command(flatten)]
     target: Target,
-}
-
-/// Import readings of a customer from a file
-///
-/// All of the file or nothing. The same file again changes nothing; a reading that differs from the stored one is a
-/// correction and marks the comparisons it touches stale.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  samebill import usage june.csv --customer c-1
-  samebill import usage local-times.csv --customer c-1 --time-zone Europe/London --on-conflict refuse")]
-pub(super) struct ImportUsage {
-    /// Readings in any format that `samebill inspect` knows
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// Whose readings
-    #[arg(long, value_name = "ID")]
-    customer: CustomerId,
-    /// What local times without an offset are in [default: the customer's time zone]
-    #[arg(long, value_name = "ZONE")]
-    time_zone: Option<Tz>,
-    #[command(flatten)]
-    reading: ReadFlags,
-    /// What becomes of a reading that differs from the stored one [default: replace, unless its quality is worse]
-    #[arg(long, value_enum, value_name = "RULE")]
-    on_conflict: Option<OnConflictFlag>,
-    #[command(flatten)]
-    target: Target,
-}
-
-/// What becomes of a reading that differs from the stored one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum OnConflictFlag {
-    /// The new one replaces it, whatever its quality
-    Replace,
-    /// The stored one stays
-    Keep,
-    /// The import is refused
-    Refuse,
 }
 
 /// Register a billing period; it never changes once registered
@@ -211,42 +172,6 @@ impl ImportPlan {
     }
 }
 
-impl ImportUsage {
-    fn run(self, format: Format) -> Result<(), CliError> {
-        let unreadable = |e: std::io::Error| CliError::unreadable(&self.file, &e);
-        let n_bytes = std::fs::metadata(&self.file).map_err(unreadable)?.len();
-        let zone = self.time_zone.map(|zone| zone.to_string());
-        let name = self.file.file_name().map(|name| name.to_string_lossy());
-        let reading = self.reading.parameters();
-        let mut parameters = vec![
-            ("time_zone", zone.as_deref()),
-            ("on_conflict", self.on_conflict.map(OnConflictFlag::as_str)),
-            ("file_name", name.as_deref()),
-        ];
-        parameters.extend(reading.iter().map(|(name, value)| (*name, value.as_deref())));
-        let parameters = query(&parameters);
-        let path = format!("/v1/customers/{}/usage{parameters}", escape(self.customer.as_str()));
-        let progress = progress_bar(n_bytes);
-        let outcome = self.target.client()?.upload(&path, "application/octet-stream", || {
-            progress.set_position(0);
-            Ok(progress.wrap_read(File::open(&self.file)?))
-        });
-        progress.finish_and_clear();
-        report_usage(&outcome?)?.print(format)
-    }
-}
-
-impl OnConflictFlag {
-    /// The word of the API.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Replace => "replace",
-            Self::Keep => "keep",
-            Self::Refuse => "refuse",
-        }
-    }
-}
-
 impl ImportPeriod {
     fn run(self, format: Format) -> Result<(), CliError> {
         let mut document = json!({"start": self.start, "end": self.end});
@@ -270,13 +195,6 @@ fn stem(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Drawn on stderr, and only where that is a terminal.
-fn progress_bar(n_bytes: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {msg}")
-        .expect("the template is written in this file");
-    ProgressBar::new(n_bytes).with_style(style).with_message("sending")
-}
-
 fn report_put(reply: &Reply, what: &str, id: &str) -> Result<Report, CliError> {
     let json = reply.json()?;
     let version = json["version"].as_u64().map(|version| version.to_string());
@@ -288,41 +206,5 @@ fn report_put(reply: &Reply, what: &str, id: &str) -> Result<Report, CliError> {
     };
     let mut sheet = Sheet::new(["id", "version"]);
     sheet.row([id, version.as_deref().unwrap_or("")]);
-    Ok(Report { json: reply.body.clone(), text, sheet })
-}
-
-fn report_usage(reply: &Reply) -> Result<Report, CliError> {
-    let json = reply.json()?;
-    let number = |member: &str| json[member].as_u64().unwrap_or(0).to_string();
-    let n_stale = json["stale_comparison_ids"].as_array().map_or(0, Vec::len);
-    let mut sheet = Sheet::new([
-        "added",
-        "replaced",
-        "kept",
-        "unchanged",
-        "exact repeats",
-        "revision before",
-        "revision after",
-        "made stale",
-    ]);
-    let before = number("revision_before");
-    let after = number("revision_after");
-    sheet.row([
-        number("added"),
-        number("replaced"),
-        number("kept"),
-        number("unchanged"),
-        number("exact_repeats"),
-        before.clone(),
-        after.clone(),
-        n_stale.to_string(),
-    ]);
-    let mut text = format!("{}\n", sheet.table());
-    if before == after {
-        text.push_str("nothing changed: these readings were there already\n");
-    }
-    for warning in json["warnings"].as_array().into_iter().flatten() {
-        let _ = writeln!(text, "note: {}", warning["detail"].as_str().unwrap_or(""));
-    }
     Ok(Report { json: reply.body.clone(), text, sheet })
 }

@@ -14,12 +14,14 @@ mod bill;
 mod client;
 mod compare;
 mod conventions;
+mod coverage;
 mod demo;
 mod diff;
 mod error;
 mod foreign;
 mod history;
 mod import;
+mod imports;
 mod inspect;
 mod local;
 mod migrate;
@@ -60,6 +62,9 @@ enum Command {
     #[command(subcommand)]
     Import(import::Import),
     #[command(subcommand)]
+    Imports(imports::Imports),
+    Coverage(coverage::Coverage),
+    #[command(subcommand)]
     Plan(plan::Plan),
     Compare(compare::Compare),
     Supersede(supersede::Supersede),
@@ -79,6 +84,8 @@ pub fn main() -> ExitCode {
         Command::Bill(command) => command.run(cli.format),
         Command::Inspect(command) => command.run(cli.format),
         Command::Import(command) => command.run(cli.format),
+        Command::Imports(command) => command.run(cli.format),
+        Command::Coverage(command) => command.run(cli.format),
         Command::Plan(command) => command.run(cli.format),
         Command::Compare(command) => command.run(cli.format),
         Command::Supersede(command) => command.run(cli.format),

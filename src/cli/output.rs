@@ -5,6 +5,7 @@ use std::io::Write as _;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 
 use super::CliError;
+use crate::http::{is_number, safe_cell};
 
 /// A line under the header and nothing else: what is copied out of a terminal stays readable.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -121,21 +122,6 @@ impl Sheet {
         }
         writer.into_inner().map_err(|e| CliError::new("io", e))
     }
-}
-
-fn safe_cell(cell: &str) -> std::borrow::Cow<'_, str> {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number(cell) {
-        format!("'{cell}").into()
-    } else {
-        cell.into()
-    }
-}
-
-/// Digits with sign, point, separators, percent.
-fn is_number(cell: &str) -> bool {
-    cell.bytes().any(|b| b.is_ascii_digit())
-        && cell.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b',' | b'%'))
-        && !cell.get(1..).is_some_and(|rest| rest.contains('-'))
 }
 
 /// Columns of the terminal as the shell tells them, else 100.

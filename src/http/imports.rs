@@ -187,11 +187,14 @@ pub(super) struct ProgressBody {
     record: ImportRow,
     #[serde(skip_serializing_if = "Option::is_none")]
     meter_points: Option<MeterPointCounts>,
+    /// Customers whose readings are stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    customers: Option<u64>,
 }
 
 impl From<ImportProgress> for ProgressBody {
     fn from(progress: ImportProgress) -> Self {
-        Self { record: progress.record, meter_points: progress.meter_points }
+        Self { record: progress.record, meter_points: progress.meter_points, customers: progress.n_customers }
     }
 }
 

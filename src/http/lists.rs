@@ -1,5 +1,7 @@
 //! Lists: `{"items": […], "next": cursor or null}` and the same as a `Link`.
 
+use std::borrow::Cow;
+
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
@@ -86,8 +88,9 @@ pub(super) fn csv_page<T>(
     items.truncate(limit as usize);
     let next = items.last().filter(|_| has_more).map(cursor_of);
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let written =
-        writer.write_record(header).and_then(|()| items.iter().try_for_each(|item| writer.write_record(row(item))));
+    let written = writer.write_record(header).and_then(|()| {
+        items.iter().try_for_each(|item| writer.write_record(row(item).iter().map(|cell| safe_cell(cell).into_owned())))
+    });
     written.map_err(|error| Problem::internal(format!("a sheet: {error}")))?;
     let body = writer.into_inner().map_err(|error| Problem::internal(format!("a sheet: {error}")))?;
     let mut response = HttpResponse::Ok();
@@ -109,4 +112,20 @@ fn next_url(request: &HttpRequest, cursor: &str) -> String {
     let query = request.query_string().split('&').filter(|part| !part.is_empty() && !part.starts_with("cursor="));
     let query: Vec<String> = query.map(str::to_owned).chain([format!("cursor={cursor}")]).collect();
     format!("{}?{}", request.path(), query.join("&"))
+}
+
+/// A cell of a sheet: a text that a spreadsheet would take for a formula gets an apostrophe in front.
+pub(crate) fn safe_cell(cell: &str) -> Cow<'_, str> {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number(cell) {
+        format!("'{cell}").into()
+    } else {
+        cell.into()
+    }
+}
+
+/// Digits with sign, point, separators, percent.
+pub(crate) fn is_number(cell: &str) -> bool {
+    cell.bytes().any(|b| b.is_ascii_digit())
+        && cell.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b',' | b'%'))
+        && !cell.get(1..).is_some_and(|rest| rest.contains('-'))
 }

@@ -29,6 +29,7 @@ use std::sync::atomic::AtomicUsize;
 
 pub use error::{Code, Problem};
 pub use guard::guard;
+pub(crate) use lists::{is_number, safe_cell};
 pub use routes::routes;
 
 use crate::comparison::Service;

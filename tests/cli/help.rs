@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::support::run;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 20] = [
     "serve",
     "demo",
     "bill",
@@ -12,6 +12,10 @@ const COMMANDS: [&str; 16] = [
     "import period",
     "import calendar",
     "import prices",
+    "imports list",
+    "imports show",
+    "imports revert",
+    "coverage",
     "plan schema",
     "plan explain",
     "compare",
@@ -52,6 +56,12 @@ fn wrong_usage_is_exit_code_2() {
         "compare --customer c-1 --period 2026-06 --plan flat --server https://example.org",
         "compare --customer c-1 --period 2026-06 --plan flat --server http://127.0.0.1:1 --database-url sqlite://x.db",
         "import customer",
+        "import usage x.csv",
+        "import usage x.csv --customer c-1 --by-meter-point",
+        "import usage x.csv --by-meter-point --dry-run",
+        "import usage x.csv --customer c-1 --fill-start 2026-06-01 --fill-end 2026-07-01",
+        "imports list --state lost",
+        "coverage --customer c-1 --start 2026-06-01",
         "import customer --id c-1",
         "import period --id 2026-06 --start 2026-06-01 --end 2026-07-01",
         "import period --id june --start 2026-02-31 --end 2026-07-01",

@@ -4,6 +4,7 @@ mod bill;
 mod demo;
 mod foreign;
 mod help;
+mod imports;
 mod inspect;
 mod migrate;
 mod plan;

@@ -50,7 +50,7 @@ on_both_engines! {
         let other_file = UsageImport { source: import_source(8), ..usage_import(hours("2026-06-01".."2026-06-02", 5), OnConflict::Keep) };
         let kept = db.try_import_of("c-1", &other_file).unwrap();
         let other = db.import("c-2", hours("2026-06-01".."2026-06-02", 1));
-        assert_eq!(db.store.import(&db.tenant, first.id).unwrap(), ImportProgress { record: first.record.clone(), meter_points: None });
+        assert_eq!(db.store.import(&db.tenant, first.id).unwrap(), ImportProgress { record: first.record.clone(), meter_points: None, n_customers: None });
         assert_eq!((again.record.kind, again.record.state, again.unchanged), (ImportKind::Usage, ImportState::Done, 48));
         assert_eq!((again.revision_before, again.revision_after), (1, 1));
         assert_eq!((kept.record.counts.kept, kept.record.on_conflict.as_deref(), kept.record.same_file_as), (24, Some("keep"), None));

@@ -377,6 +377,8 @@ pub struct ImportProgress {
     pub record: ImportRow,
     /// `None` unless it is a file of many meter points.
     pub meter_points: Option<MeterPointCounts>,
+    /// Customers whose readings are stored by now; `None` likewise.
+    pub n_customers: Option<u64>,
 }
 
 /// Why a meter point is not stored.

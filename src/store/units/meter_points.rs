@@ -181,7 +181,7 @@ pub(crate) fn progress<C: Queries>(
 ) -> Result<ImportProgress, UnitError> {
     let mut record = get_known(connection, tenant, id)?;
     if record.kind != ImportKind::MeterPoints {
-        return Ok(ImportProgress { record, meter_points: None });
+        return Ok(ImportProgress { record, meter_points: None, n_customers: None });
     }
     let id = id_bytes(id);
     let mut states = MeterPointCounts::default();
@@ -195,15 +195,17 @@ pub(crate) fn progress<C: Queries>(
             None => return Err(corrupt(format!("{state:?} is no state of a meter point"))),
         }
     }
+    let parts = connection.part_counts(tenant.as_str(), &id)?;
+    let n_customers = Some(parts.len() as u64);
     if record.state == ImportState::Incomplete {
         let rows = record.counts.rows;
         let mut counts = ImportCounts::default();
-        for part in connection.part_counts(tenant.as_str(), &id)? {
+        for part in parts {
             counts = counts.plus(serde_json::from_str(&part).map_err(corrupt)?);
         }
         record.counts = ImportCounts { rows, ..counts };
     }
-    Ok(ImportProgress { record, meter_points: Some(states) })
+    Ok(ImportProgress { record, meter_points: Some(states), n_customers })
 }
 
 /// Says that a file is done if none of its meter points is pending, and gives the record by now.
