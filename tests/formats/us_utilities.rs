@@ -242,6 +242,8 @@ fn bill_histories_are_refused_by_name() {
     // Days and their cost are readings of days.
     let days = "Start Date,End Date,Usage (kWh),Cost\n2026-01-01,2026-01-02,3,1\n2026-01-02,2026-01-03,3,1\n";
     assert!(!told(days, &zone("America/Denver")).contains("not_intervals"));
+    let gap = "Date,kWh,Cost\n2026-01-01,3,1\n2026-01-02,3,1\n2026-02-01,3,1\n";
+    assert!(!told(gap, &zone("America/Denver")).contains("not_intervals"), "days with a gap");
     let quarters = "Timestamp,Billing Period,kWh\n2026-01-01T00:00:00Z,1,3\n2026-01-01T00:15:00Z,1,3\n";
     assert!(!told(quarters, &zone("America/Denver")).contains("not_intervals"));
 }

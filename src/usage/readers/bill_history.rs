@@ -1,10 +1,18 @@
 //! Histories of bills (Xcel Energy, Opower's "Electric billing" and others): one row a bill, with kWh and money. They say
 //! nothing of the hours in which the energy was used and are refused by name.
 
+use chrono::NaiveDate;
+
 use super::super::stamp::{DateOrder, parse_date};
 use super::super::table::Table;
 use super::super::{ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
 use super::heading::{Heading, delimiter_of, plain_names};
+
+/// Days of the shortest bill.
+const DAYS_OF_A_BILL: i64 = 20;
+
+/// Rows whose dates are looked at.
+const MAX_ROWS: usize = 8;
 
 /// Knows histories of bills, to refuse them.
 #[derive(Debug, Clone, Copy)]
@@ -72,23 +80,24 @@ fn is_day(name: &str) -> bool {
     )
 }
 
-/// Whether the dates of the first rows lie weeks apart, within a row or from row to row.
+/// Whether the first rows last weeks each, or lie weeks apart where each has one date.
 fn are_months_apart(table: &mut Table<'_>, names: &[String]) -> bool {
     let columns: Vec<usize> = (0..names.len()).filter(|idx| is_day(&names[*idx])).collect();
-    let mut texts = Vec::new();
-    while texts.len() < 4 * columns.len() {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    while rows.len() < MAX_ROWS {
         let Ok(Some(row)) = table.next_row() else { break };
         let cells = plain_names(row);
-        texts.extend(columns.iter().map(|idx| cells.get(*idx).cloned().unwrap_or_default()));
+        rows.push(columns.iter().map(|idx| cells.get(*idx).cloned().unwrap_or_default()).collect());
     }
     let orders = [DateOrder::YearMonthDay, DateOrder::MonthDayYear, DateOrder::DayMonthYear];
     orders.into_iter().any(|order| {
-        let days: Result<Vec<_>, _> = texts.iter().map(|text| parse_date(text, order)).collect();
-        let Ok(mut days) = days else { return false };
-        days.sort_unstable();
-        // The end of one bill may be the day before the next, or the same day.
-        let steps = days.windows(2).map(|pair| (pair[1] - pair[0]).num_days()).filter(|step| *step > 1);
-        let (n_steps, n_long) = steps.fold((0, 0), |(n, n_long), step| (n + 1, n_long + usize::from(step >= 20)));
-        n_steps > 0 && n_steps == n_long
+        let days_of = |row: &Vec<String>| row.iter().map(|text| parse_date(text, order)).collect::<Result<Vec<_>, _>>();
+        let Ok(days) = rows.iter().map(days_of).collect::<Result<Vec<_>, _>>() else { return false };
+        let is_long = |a: &NaiveDate, b: &NaiveDate| (*b - *a).num_days().abs() >= DAYS_OF_A_BILL;
+        match days.as_slice() {
+            [] => false,
+            rows if columns.len() > 1 => rows.iter().all(|row| is_long(&row[0], &row[1])),
+            rows => rows.len() > 1 && rows.windows(2).all(|pair| is_long(&pair[0][0], &pair[1][0])),
+        }
     })
 }

@@ -104,7 +104,7 @@ fn key(name: &str) -> String {
 }
 
 const DATE: &[&str] = &["fecha", "date"];
-const HOUR: &[&str] = &["hora", "time", "periodo"];
+const HOUR: &[&str] = &["hora", "time"];
 
 fn is_heading(names: &[String]) -> bool {
     let keys: Vec<String> = names.iter().map(|name| key(name)).collect();
@@ -214,7 +214,8 @@ impl Columns {
         }
         let taken: Vec<String> = values.iter().map(|value| heading.plain()[value.idx].clone()).collect();
         heading.ignore(|name| {
-            taken.iter().any(|taken| taken == name) || matches!(key(name).as_str(), "idperiodotarifario" | "tarifa")
+            taken.iter().any(|taken| taken == name)
+                || matches!(key(name).as_str(), "idperiodotarifario" | "periodotarifario" | "periodo" | "tarifa")
         });
         heading.finish()?;
         Ok(Self { cups, date, hour, quality, values })
