@@ -51,7 +51,9 @@ fn opower_files_are_read_with_their_troubles() {
             // 14 decimals.
             (",0.5,", ",0.50000149999999,", "123/Service 1/USAGE 4 1.875001 estimated=1"),
             // No number.
-            (",0.5,", ",n/a,", "bad_number@8 USAGE (kWh)"),
+            (",0.5,", ",half,", "bad_number@8 USAGE (kWh)"),
+            // A row that says it is missing.
+            (",0.5,", ",n/a,", "123/Service 1/USAGE 3 1.375 estimated=1 missing=1 gaps=1"),
             // Month first.
             ("2026-01-05,01", "1/5/2026,01", all),
             // A day that is none.
@@ -184,8 +186,12 @@ fn sdge_files_are_read_with_their_troubles() {
             (",Net\n", ",Losses\n", "unknown_column@5 Losses"),
             // No date.
             (",Date,", ",Day,", "bad_header@5 date"),
-            // No number.
-            ("\"0.5000\"", "\"-\"", "bad_number@7 Consumption"),
+            // A dash is a blank.
+            (
+                "\"0.5000\"",
+                "\"-\"",
+                "00000001/Consumption 3 0.375 blank=1 gaps=1; 00000001/Generation 4 1.35; 00000001/Net 4 -0.475",
+            ),
             // No duration.
             ("\"15\",\"0.5000\"", "\"soon\",\"0.5000\"", "interval_length@7 Duration"),
             // An absurd duration.
@@ -464,7 +470,7 @@ fn sections_of_co_operatives_are_told_apart_by_order_and_sign() {
             ),
             // A blank.
             ("2.5", "", "section 1 1 1 blank=1 gaps=1; section 2 2 2; section 3 2 1.5; section 4 1 -"),
-            ("2.5", "2.5.5", "bad_number@9"),
+            ("2.5", "2.5.5", "bad_number@9 Usage(Real energy in kilowatt-hours)"),
             ("Events occurred", "Weather", "unknown_column@8 Weather"),
             ("kilowatt-hours", "gallons", "bad_unit@8 Usage(Real energy in gallons)"),
         ],

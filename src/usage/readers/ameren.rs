@@ -18,6 +18,7 @@ use super::super::number::{NumberFormat, clip};
 use super::super::stamp::{DateOrder, Stamp, parse_clock};
 use super::super::table::{Table, TableRow};
 use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
+use super::generic::is_blank;
 use super::heading::{Dates, Heading, cell, delimiter_of, numbers, plain, push_unless_skipped, stamped, unit_of};
 use super::recent::Recent;
 
@@ -138,8 +139,8 @@ impl Rows<'_> {
         for (group, recent) in columns.groups.iter().zip(series) {
             let interval = row.text(group.interval)?;
             let usage = row.text(group.usage)?;
-            if is_empty(interval) {
-                if !is_empty(usage) {
+            if is_blank(interval) {
+                if !is_blank(usage) {
                     let message = "a usage without its interval; write 15min or 60min";
                     return Err(UsageError::new(UsageCode::IntervalUnknown, message).in_field("Interval"));
                 }
@@ -160,7 +161,6 @@ impl Rows<'_> {
                 };
                 Ok((collector.series(&label)?, seconds, numbers(unit, b'.')))
             })?;
-            let usage = if is_empty(usage) { "" } else { usage };
             let value = cell(usage, format, Quality::Measured).map_err(|e| e.in_field("Usage"))?;
             if matches!(value, Cell::Value(..0, _)) && !*said_negative {
                 *said_negative = true;
@@ -172,10 +172,6 @@ impl Rows<'_> {
         }
         Ok(())
     }
-}
-
-fn is_empty(cell: &str) -> bool {
-    matches!(cell, "" | "-" | "–")
 }
 
 /// Seconds of `60min`, `15 min`, `1 hour`, `1day`.

@@ -9,6 +9,7 @@ use super::super::stamp::{DateOrder, Stamp, parse_date};
 use super::super::table::{Table, TableRow};
 use super::super::unit::Unit;
 use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError};
+use super::generic::{is_blank, is_missing};
 
 /// Rows above a heading that are looked through.
 const MAX_PREAMBLE_ROWS: usize = 100;
@@ -277,12 +278,25 @@ pub(super) fn stamped(
     }
 }
 
-/// A value of that quality, or a blank.
+/// A value of that quality, a blank (a dash is one), or what a word such as `MISSING` or `N/A` says is missing.
 ///
 /// # Errors
 /// [`UsageCode::BadNumber`], without a place.
 pub(super) fn cell(text: &str, numbers: NumberFormat, quality: Quality) -> Result<Cell, UsageError> {
-    if text.is_empty() { Ok(Cell::Blank) } else { Ok(Cell::Value(numbers.read(text)?, quality)) }
+    match without_number(text) {
+        Some(cell) => Ok(cell),
+        None => Ok(Cell::Value(numbers.read(text)?, quality)),
+    }
+}
+
+/// The cell of a text that is no number and does not try to be one.
+fn without_number(text: &str) -> Option<Cell> {
+    match text.as_bytes() {
+        [b'0'..=b'9' | b'.' | b',', ..] | [b'-' | b'+', b'0'..=b'9', ..] => None,
+        _ if is_blank(text) => Some(Cell::Blank),
+        _ if is_missing(text) => Some(Cell::Value(0, Quality::Missing)),
+        _ => None,
+    }
 }
 
 /// Adds a cell whose time may be one that the clock skipped: files of a fixed form fill the hour of the spring change
@@ -342,10 +356,10 @@ pub(super) fn cell_of_word(
     word: &str,
     numbers: NumberFormat,
 ) -> Result<Cell, UsageError> {
-    let quality = quality_word(word);
-    if text.is_empty() {
-        return Ok(Cell::Blank);
+    if let Some(cell) = without_number(text) {
+        return Ok(cell);
     }
+    let quality = quality_word(word);
     let value = numbers.read(text)?;
     Ok(match quality {
         Some(Quality::Missing) if value == 0 => Cell::Value(0, Quality::Missing),

@@ -21,8 +21,8 @@ use super::super::number::{NumberFormat, clip};
 use super::super::stamp::{DateOrder, Stamp, parse_clock};
 use super::super::table::{Table, TableRow};
 use super::super::unit::Unit;
-use super::super::{ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
-use super::heading::{Dates, Heading, cell_of_word, delimiter_of, numbers, plain_names, push_unless_skipped};
+use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
+use super::heading::{Dates, Heading, cell, cell_of_word, delimiter_of, numbers, plain_names, push_unless_skipped};
 
 /// Sections of one time: delivered, received, net, demand, and room for more of them.
 const MAX_SECTIONS: usize = 16;
@@ -292,7 +292,11 @@ struct Survey {
 fn survey(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<Survey>, UsageError> {
     let mut surveys: Vec<Survey> = Vec::new();
     walk(source, options, |section, row| {
-        let value = if row.usage.is_empty() { 0 } else { section.numbers.read(row.usage)? };
+        let usage = || clip(section.heading.name(section.usage));
+        let value = match cell(row.usage, section.numbers, Quality::Measured).map_err(|e| e.in_field(usage()))? {
+            Cell::Value(value, _) => value,
+            Cell::Blank => 0,
+        };
         if surveys.len() <= section.order {
             surveys.resize(section.order + 1, Survey { is_energy: true, ..Survey::default() });
         }

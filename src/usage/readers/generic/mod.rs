@@ -20,7 +20,7 @@ use super::super::table::Table;
 use super::super::{ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
 pub(super) use layout::{Label, Layout, interval_columns};
 pub(super) use long::cell;
-pub(super) use numbers::read_number;
+pub(super) use numbers::{is_blank, is_missing, read_number};
 pub(super) use wide::{DayColumns, push_day};
 
 use layout::is_bare_table;

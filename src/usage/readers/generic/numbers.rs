@@ -116,7 +116,7 @@ fn plain(text: &str, decimal_sign: u8) -> Option<(String, i8)> {
 }
 
 /// Whether a text in a column of numbers says that there is none.
-pub(super) fn is_missing(text: &str) -> bool {
+pub(in super::super) fn is_missing(text: &str) -> bool {
     const WORDS: &[&str] = &[
         "missing",
         "n/a",
@@ -140,7 +140,7 @@ pub(super) fn is_missing(text: &str) -> bool {
 }
 
 /// Whether a cell is left blank: dashes stand for blanks.
-pub(super) fn is_blank(text: &str) -> bool {
+pub(in super::super) fn is_blank(text: &str) -> bool {
     text.is_empty() || text.chars().all(|c| matches!(c, '-' | '–' | '—' | '*' | '―' | 'ー'))
 }
 
