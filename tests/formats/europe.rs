@@ -35,6 +35,8 @@ fn esb_files_are_read_with_their_troubles() {
             // A wrong unit, and none.
             ("(kW),06", "(gallons),06", "bad_unit@2 Read Type"),
             ("Active Import Interval (kW),06", "Active Import Interval,06", "bad_unit@2 Read Type"),
+            // Not of half hours.
+            ("Active Import Interval (kW),06", "Active Import Daily (kW),06", "not_intervals@2 Read Type"),
             // Neither import nor export.
             ("Active Import Interval (kW),06", "Active Interval (kW),06", "unknown_column@2 Read Type"),
             // 14 decimals, of which half a milliwatt-hour is left: half to even.

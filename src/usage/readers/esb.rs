@@ -138,5 +138,10 @@ fn label(mprn: Option<&str>, kind: &str, options: &ReadOptions) -> Result<(Serie
     if has("register") {
         return Ok((label(direction, unit.as_str(), Quantity::Register), NumberFormat { is_register: true, ..format }));
     }
+    if !has("interval") {
+        let message =
+            format!("{:?} is neither of an interval nor of a register; send the half-hourly file", clip(kind));
+        return Err(UsageError::new(UsageCode::NotIntervals, message));
+    }
     Ok((label(direction, unit.as_str(), unit.quantity()), format))
 }
