@@ -329,6 +329,10 @@ fn holds_nothing(cell: Cell) -> bool {
 
 /// What a word says of how a value came to be, in the languages of the formats; `None` where it is not known.
 pub(super) fn quality_word(word: &str) -> Option<Quality> {
+    // What nearly all rows have.
+    if matches!(word, "" | "R" | "Read" | "Real" | "Uitgelezen") {
+        return Some(Quality::Measured);
+    }
     let plain = plain(word);
     Some(match plain.as_str() {
         "" | "r" | "real" | "read" | "actual" | "actual read" | "valid" | "validated" | "measured" | "uitgelezen"
