@@ -1,4 +1,7 @@
-//! Rows of a file on their way: in memory while they are few, in a temporary file, compressed, when they are many.
+//! Rows of a file on their way: in memory while they are few, in a temporary file when they are many.
+//!
+//! Rows of a meter follow each other in even steps. Such a stretch is kept as its first row, its steps and the values, so
+//! that most rows cost eight bytes in memory and four in the file, and no time to compress.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -6,8 +9,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use super::collect::Row;
 use super::{Quality, UsageCode, UsageError};
 
-/// Rows that are held in memory: 16 MiB.
-const MAX_ROWS_IN_MEMORY: usize = (16 << 20) / size_of::<Row>();
+/// Bytes of rows that are held in memory.
+const MAX_BYTES_IN_MEMORY: usize = 16 << 20;
 
 /// Rows of one series that are settled at once: 40 years of five minutes.
 const MAX_ROWS_OF_SERIES: u64 = 4_500_000;
@@ -16,16 +19,28 @@ const MAX_ROWS_OF_SERIES: u64 = 4_500_000;
 #[derive(Debug, Default)]
 pub(super) struct Spill {
     series: Vec<SeriesRows>,
-    n_in_memory: usize,
+    n_bytes_in_memory: usize,
     file: Option<File>,
     file_end: u64,
 }
 
 #[derive(Debug, Default)]
 struct SeriesRows {
-    recent: Vec<Row>,
+    stretches: Vec<Stretch>,
+    values: Vec<i64>,
     chunks: Vec<Chunk>,
     n_spilled: u64,
+}
+
+/// Rows that are alike but for their values, and follow each other in even steps of time and of lines.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    /// Its value stands with the others.
+    first: Row,
+    /// From row to row; known from the second row on.
+    seconds: i64,
+    lines: u32,
+    n: u32,
 }
 
 /// Where a part of a series lies in the temporary file.
@@ -56,11 +71,13 @@ impl Spill {
     /// # Errors
     /// As [`Spill::push`].
     pub(super) fn extend(&mut self, series_idx: usize, rows: impl Iterator<Item = Row>) -> Result<(), UsageError> {
-        let recent = &mut self.series[series_idx].recent;
-        let n_before = recent.len();
-        recent.extend(rows);
-        self.n_in_memory += recent.len() - n_before;
-        if self.n_in_memory < MAX_ROWS_IN_MEMORY {
+        let series = &mut self.series[series_idx];
+        let n_before = series.n_bytes();
+        for row in rows {
+            series.push(row);
+        }
+        self.n_bytes_in_memory += series.n_bytes() - n_before;
+        if self.n_bytes_in_memory < MAX_BYTES_IN_MEMORY {
             return Ok(());
         }
         self.flush().map_err(|e| unreadable(&e))?;
@@ -74,7 +91,7 @@ impl Spill {
     /// Number of rows of a series so far.
     pub(super) fn n_rows(&self, series_idx: usize) -> usize {
         let series = &self.series[series_idx];
-        series.recent.len() + usize::try_from(series.n_spilled).unwrap_or(usize::MAX)
+        series.values.len() + usize::try_from(series.n_spilled).unwrap_or(usize::MAX)
     }
 
     /// All rows of a series, in the order of the file.
@@ -90,10 +107,12 @@ impl Spill {
                 bytes.resize(chunk.n_bytes, 0);
                 file.seek(SeekFrom::Start(chunk.offset)).map_err(|e| unreadable(&e))?;
                 file.read_exact(&mut bytes).map_err(|e| unreadable(&e))?;
-                decode(&bytes, &mut rows).map_err(|e| unreadable(&e))?;
+                let damaged = || unreadable(&io::Error::from(io::ErrorKind::InvalidData));
+                let spilled = decode(&bytes).ok_or_else(damaged)?;
+                spilled.unpack(&mut rows);
             }
         }
-        rows.extend_from_slice(&series.recent);
+        series.unpack(&mut rows);
         Ok(rows)
     }
 
@@ -102,18 +121,64 @@ impl Spill {
             self.file = Some(tempfile::tempfile()?);
         }
         let Some(file) = &mut self.file else { return Ok(()) };
-        let mut writer = io::BufWriter::new(file);
-        for series in self.series.iter_mut().filter(|series| !series.recent.is_empty()) {
-            let bytes = encode(&series.recent)?;
+        let mut writer = io::BufWriter::with_capacity(1 << 20, file);
+        let mut bytes = Vec::new();
+        for series in self.series.iter_mut().filter(|series| !series.values.is_empty()) {
+            bytes.clear();
+            encode(series, &mut bytes);
             writer.write_all(&bytes)?;
             series.chunks.push(Chunk { offset: self.file_end, n_bytes: bytes.len() });
             self.file_end += bytes.len() as u64;
-            series.n_spilled += series.recent.len() as u64;
-            series.recent = Vec::new();
+            series.n_spilled += series.values.len() as u64;
+            (series.stretches, series.values) = (Vec::new(), Vec::new());
         }
         writer.flush()?;
-        self.n_in_memory = 0;
+        self.n_bytes_in_memory = 0;
         Ok(())
+    }
+}
+
+impl SeriesRows {
+    fn n_bytes(&self) -> usize {
+        self.stretches.len() * size_of::<Stretch>() + self.values.len() * size_of::<i64>()
+    }
+
+    fn push(&mut self, row: Row) {
+        self.values.push(row.value);
+        if !self.stretches.last_mut().is_some_and(|last| last.takes(&row)) {
+            self.stretches.push(Stretch { first: row, seconds: 0, lines: 0, n: 1 });
+        }
+    }
+
+    fn unpack(&self, rows: &mut Vec<Row>) {
+        let mut values = self.values.iter();
+        for stretch in &self.stretches {
+            let (mut start, mut line) = (stretch.first.start, stretch.first.line);
+            for value in values.by_ref().take(stretch.n as usize) {
+                rows.push(Row { start, line, value: *value, ..stretch.first });
+                (start, line) = (start.wrapping_add(stretch.seconds), line.wrapping_add(stretch.lines));
+            }
+        }
+    }
+}
+
+impl Stretch {
+    /// Takes a row in if it goes on with it; the second one says how.
+    fn takes(&mut self, row: &Row) -> bool {
+        let first = &self.first;
+        let is_alike = (row.version, row.minutes, row.part, row.quality)
+            == (first.version, first.minutes, first.part, first.quality);
+        if !is_alike || self.n == u32::MAX {
+            return false;
+        }
+        let (seconds, lines) = (row.start.wrapping_sub(first.start), row.line.wrapping_sub(first.line));
+        if self.n == 1 {
+            (self.seconds, self.lines) = (seconds, lines);
+        }
+        let goes_on =
+            seconds == self.seconds.wrapping_mul(i64::from(self.n)) && lines == self.lines.wrapping_mul(self.n);
+        self.n += u32::from(goes_on);
+        goes_on
     }
 }
 
@@ -121,54 +186,57 @@ fn unreadable(error: &io::Error) -> UsageError {
     UsageError::new(UsageCode::Unreadable, format!("the temporary file: {error}"))
 }
 
-/// Columns by pco, each behind its length; the file lives as long as the process and has no version.
-fn encode(rows: &[Row]) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    put(&mut bytes, &rows.iter().map(|row| row.start).collect::<Vec<_>>())?;
-    put(&mut bytes, &rows.iter().map(|row| row.value).collect::<Vec<_>>())?;
-    put(&mut bytes, &rows.iter().map(|row| row.version).collect::<Vec<_>>())?;
-    put(&mut bytes, &rows.iter().map(|row| row.line).collect::<Vec<_>>())?;
-    let marks = |row: &Row| u32::from(row.minutes) << 16 | u32::from(row.part) << 8 | mark_of(row.quality);
-    put(&mut bytes, &rows.iter().map(marks).collect::<Vec<_>>())?;
-    Ok(bytes)
+/// Numbers of stretches and of values, the stretches, the values in four bytes each if they fit; the file lives as long
+/// as the process and has no version.
+fn encode(series: &SeriesRows, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&(series.stretches.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&(series.values.len() as u64).to_le_bytes());
+    for Stretch { first, seconds, lines, n } in &series.stretches {
+        let marks = u32::from(first.minutes) << 16 | u32::from(first.part) << 8 | mark_of(first.quality);
+        for number in [first.start, first.version, *seconds] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for number in [first.line, marks, *lines, *n] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+    let narrow: Option<Vec<i32>> = series.values.iter().map(|value| i32::try_from(*value).ok()).collect();
+    match narrow {
+        Some(narrow) => bytes.extend(narrow.iter().flat_map(|value| value.to_le_bytes())),
+        None => bytes.extend(series.values.iter().flat_map(|value| value.to_le_bytes())),
+    }
 }
 
-fn put<T: pco::data_types::Number>(bytes: &mut Vec<u8>, column: &[T]) -> io::Result<()> {
-    let config = pco::ChunkConfig::default().with_compression_level(2);
-    let packed = pco::standalone::simple_compress(column, &config).map_err(io::Error::other)?;
-    bytes.extend_from_slice(&(packed.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&packed);
-    Ok(())
-}
-
-fn decode(mut bytes: &[u8], rows: &mut Vec<Row>) -> io::Result<()> {
-    let starts: Vec<i64> = take(&mut bytes)?;
-    let values: Vec<i64> = take(&mut bytes)?;
-    let versions: Vec<i64> = take(&mut bytes)?;
-    let lines: Vec<u32> = take(&mut bytes)?;
-    let marks: Vec<u32> = take(&mut bytes)?;
-    for (idx, mark) in marks.into_iter().enumerate() {
-        let [quality, part, minutes @ ..] = mark.to_le_bytes();
-        rows.push(Row {
-            start: starts[idx],
-            value: values[idx],
-            version: versions[idx],
-            line: lines[idx],
-            minutes: u16::from_le_bytes(minutes),
-            part,
-            quality: quality_of(quality),
+fn decode(mut bytes: &[u8]) -> Option<SeriesRows> {
+    let n_stretches = usize::try_from(i64::from_le_bytes(take(&mut bytes)?)).ok()?;
+    let n_values = usize::try_from(i64::from_le_bytes(take(&mut bytes)?)).ok()?;
+    let mut stretches = Vec::with_capacity(n_stretches);
+    for _ in 0..n_stretches {
+        let mut long = || Some(i64::from_le_bytes(take(&mut bytes)?));
+        let (start, version, seconds) = (long()?, long()?, long()?);
+        let mut short = || Some(u32::from_le_bytes(take(&mut bytes)?));
+        let (line, marks, lines, n) = (short()?, short()?, short()?, short()?);
+        let [quality, part, minutes @ ..] = marks.to_le_bytes();
+        let (minutes, quality) = (u16::from_le_bytes(minutes), quality_of(quality));
+        stretches.push(Stretch {
+            first: Row { start, value: 0, version, line, minutes, part, quality },
+            seconds,
+            lines,
+            n,
         });
     }
-    Ok(())
+    let values = if bytes.len() == n_values * size_of::<i32>() {
+        bytes.as_chunks().0.iter().map(|value| i32::from_le_bytes(*value).into()).collect()
+    } else {
+        bytes.as_chunks().0.iter().map(|value| i64::from_le_bytes(*value)).collect()
+    };
+    Some(SeriesRows { stretches, values, ..SeriesRows::default() })
 }
 
-fn take<T: pco::data_types::Number>(bytes: &mut &[u8]) -> io::Result<Vec<T>> {
-    let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-    let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
-    let (column, rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = bytes.split_first_chunk::<N>()?;
     *bytes = rest;
-    pco::standalone::simple_decompress(column).map_err(io::Error::other)
+    Some(*taken)
 }
 
 const QUALITIES: [Quality; 5] =
@@ -190,23 +258,44 @@ mod tests {
     #[test]
     fn rows_come_back_as_they_were_whether_in_memory_or_not() {
         let row = |i: i64| Row {
-            start: i * 900 - 5_000,
-            value: i * 7_919 % 1_000 - 300,
-            version: i % 3,
-            line: u32::try_from(i).unwrap(),
-            minutes: 15 * u16::from(i % 2 == 0),
-            part: u8::try_from(i % 2).unwrap(),
-            quality: quality_of(u8::try_from(i % 5).unwrap()),
+            start: i * 900 - 5_000 + i / 100 * 60,
+            value: (i * 7_919 % 1_000 - 300) << (if i > 400_000 { 30 } else { 0 }),
+            version: i / 4 % 3,
+            line: u32::try_from(i + i / 50).unwrap(),
+            minutes: 15 * u16::from(i / 500 % 2 == 0),
+            part: u8::try_from(i / 300 % 2).unwrap(),
+            quality: quality_of(u8::try_from(i / 7 % 5).unwrap()),
         };
-        let n = i64::try_from(MAX_ROWS_IN_MEMORY).unwrap();
         let mut spill = Spill::default();
         let (a, b) = (spill.add_series(), spill.add_series());
-        for i in 0..n + 100 {
+        let n = 800_000;
+        for i in 0..n {
             spill.push(if i % 3 == 0 { b } else { a }, row(i)).unwrap();
         }
-        assert!(spill.file.is_some() && spill.n_in_memory == 100);
-        let expected: Vec<Row> = (0..n + 100).filter(|i| i % 3 == 0).map(row).collect();
-        assert_eq!((spill.n_rows(b), spill.rows(b).unwrap()), (expected.len(), expected));
-        assert_eq!(spill.rows(a).unwrap().len() + spill.rows(b).unwrap().len(), MAX_ROWS_IN_MEMORY + 100);
+        assert!(spill.file.is_some() && spill.n_bytes_in_memory > 0, "some in the file, some in memory");
+        for (series_idx, is_b) in [(a, false), (b, true)] {
+            let expected: Vec<Row> = (0..n).filter(|i| (i % 3 == 0) == is_b).map(row).collect();
+            assert_eq!(spill.n_rows(series_idx), expected.len());
+            assert!(spill.rows(series_idx).unwrap() == expected);
+        }
+    }
+
+    #[test]
+    fn rows_in_even_steps_cost_little_more_than_their_values() {
+        let mut series = SeriesRows::default();
+        let row = |i: u32| Row {
+            start: 1_700_000_000 - i64::from(i) * 300,
+            value: i.into(),
+            version: 0,
+            line: 2 + i,
+            minutes: 0,
+            part: 0,
+            quality: Some(Quality::Measured),
+        };
+        (0..100_000).map(row).for_each(|row| series.push(row));
+        assert_eq!(series.n_bytes(), 800_000 + size_of::<Stretch>());
+        let mut rows = Vec::new();
+        series.unpack(&mut rows);
+        assert!(rows == (0..100_000).map(row).collect::<Vec<_>>(), "newest first");
     }
 }

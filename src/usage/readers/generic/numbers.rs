@@ -135,8 +135,16 @@ pub(in super::super) fn is_missing(text: &str) -> bool {
         "falta",
         "ontbreekt",
     ];
+    if begins_like_number(text) {
+        return false;
+    }
     let lower = text.to_lowercase();
     WORDS.contains(&lower.as_str())
+}
+
+/// Whether a text begins with a digit, behind a sign perhaps: it is none of the words.
+pub(super) fn begins_like_number(text: &str) -> bool {
+    text.trim_start_matches(['-', '+', '.', ',']).as_bytes().first().is_some_and(u8::is_ascii_digit)
 }
 
 /// Whether a cell is left blank: dashes stand for blanks.

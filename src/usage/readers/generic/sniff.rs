@@ -12,7 +12,7 @@ use super::super::super::{UsageCode, UsageError};
 use super::super::columns::Role;
 use super::layout::Layout;
 use super::looks::{DateText, Look, look};
-use super::numbers::{SignSniff, is_blank, is_missing, read_number};
+use super::numbers::{SignSniff, begins_like_number, is_blank, is_missing, read_number};
 
 /// Days whose highest number of an hour is remembered: a century.
 const MAX_NUMBERED_DAYS: usize = 36_600;
@@ -300,6 +300,9 @@ pub(super) fn is_total(row: TableRow<'_>) -> bool {
     ];
     let first = (0..row.len()).find_map(|idx| row.text(idx).ok().filter(|text| !text.is_empty()));
     first.is_some_and(|text| {
+        if begins_like_number(text) {
+            return false;
+        }
         let lower = text.trim_end_matches(':').to_lowercase();
         WORDS.contains(&lower.as_str())
     })
