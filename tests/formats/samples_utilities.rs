@@ -143,6 +143,9 @@ fn parts_add_up_to_what_the_readme_says() {
     ] {
         assert_eq!(told(without(other), &amsterdam), expected);
     }
+    let usage = samebill::usage::read(std::io::Cursor::new(&dutch), &amsterdam).unwrap();
+    let channels: Vec<(&str, usize)> = usage.readings.iter().map(|(channel, r)| (channel.as_str(), r.len())).collect();
+    assert_eq!((channels, usage.blank), (vec![("export", 70), ("import", 70)], 2));
     let days = starts(&dutch, &amsterdam, 0);
     assert_eq!((days[0].as_str(), days[69].as_str()), ("11-15 23:00 1440", "01-24 23:00 1440"));
 }
