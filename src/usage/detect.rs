@@ -152,6 +152,7 @@ fn unknown_format(source: &Source<'_>) -> UsageError {
     let what = match source.head() {
         [0xd0, 0xcf, 0x11, 0xe0, ..] => "the file is an old spreadsheet; save the sheet with the readings as CSV",
         [b'%', b'P', b'D', b'F', ..] => "the file is a PDF; readings cannot be taken from it",
+        [b'P', b'A', b'R', b'1', ..] => "the file is Parquet, and this program was built without the feature parquet",
         [0x1f, 0x8b, ..] => "the file is compressed with gzip; unpack it first",
         _ => "no reader knows a file that begins like this; known as CSV is start,kwh",
     };

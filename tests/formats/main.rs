@@ -12,6 +12,8 @@ mod json_files;
 mod nem12;
 mod octopus;
 mod octopus_csv;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod robust;
 mod samples;
 mod samples_nem;

@@ -23,6 +23,8 @@ mod octopus_json;
 mod opower;
 mod own_csv;
 mod own_json;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod recent;
 mod sdge;
 mod time_periods;
@@ -32,6 +34,8 @@ use super::UsageReader;
 /// In the order in which they are asked: what is known by its first bytes or its header before what is only likely.
 pub(super) const READERS: &[&dyn UsageReader] = &[
     // By their first bytes.
+    #[cfg(feature = "parquet")]
+    &parquet::Parquet,
     &green_button::GreenButton,
     &nem12::Nem12,
     &octopus_json::OctopusJson,
