@@ -93,6 +93,14 @@ impl Times {
     }
 }
 
+impl Times {
+    /// The same interval so many of its lengths later.
+    pub(super) fn later(self, n: usize) -> Self {
+        let seconds = i64::from(self.minutes) * 60 * i64::try_from(n).unwrap_or(0);
+        Self { start: self.start + seconds, ..self }
+    }
+}
+
 fn length_of(seconds: i64) -> String {
     if seconds % 60 == 0 { format!("{} minutes", seconds / 60) } else { format!("{seconds} seconds") }
 }
@@ -325,7 +333,7 @@ impl Collector {
         self.spill.push(series_idx, row)
     }
 
-    /// Adds cells of intervals of one length that follow each other.
+    /// Adds values of one quality, of intervals of one length that follow each other.
     ///
     /// * `first`: times of the first of them, with its length.
     ///
@@ -337,19 +345,20 @@ impl Collector {
         line: u64,
         first: Times,
         rank: Rank,
-        cells: impl IntoIterator<Item = Cell>,
+        quality: Quality,
+        values: impl IntoIterator<Item = i64>,
     ) -> Result<(), UsageError> {
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
         let Rank { version, part } = rank;
-        let step = i64::from(first.minutes) * 60;
-        let rows = cells.into_iter().zip(0_i64..).map(|(cell, idx)| {
-            let (value, quality) = match cell {
-                Cell::Value(value, quality) => (value, Some(quality)),
-                Cell::Blank => (0, None),
-            };
-            Row { start: first.start + step * idx, value, version, line, minutes: first.minutes, part, quality }
-        });
-        self.spill.extend(series_idx, rows)
+        let row = Row {
+            start: first.start,
+            value: 0,
+            version,
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            minutes: first.minutes,
+            part,
+            quality: Some(quality),
+        };
+        self.spill.push_run(series_idx, row, values.into_iter())
     }
 
     /// Notes something that a reader of the numbers should know.

@@ -67,19 +67,20 @@ impl NumberFormat {
         if digits.len() > MAX_SHORT_DIGITS {
             return None;
         }
-        let (mut magnitude, mut n_digits, mut n_whole) = (0_i64, 0, None);
+        let (mut magnitude, mut n_signs, mut n_fraction) = (0_i64, 0_usize, 0_usize);
         for byte in digits {
-            if byte.is_ascii_digit() {
-                magnitude = magnitude * 10 + i64::from(byte - b'0');
-                n_digits += 1;
-            } else if *byte == self.decimal_sign && n_whole.is_none() {
-                n_whole = Some(n_digits);
+            let digit = byte.wrapping_sub(b'0');
+            if digit < 10 {
+                magnitude = magnitude * 10 + i64::from(digit);
+                n_fraction += n_signs;
+            } else if *byte == self.decimal_sign && n_signs == 0 {
+                n_signs = 1;
             } else {
                 return None;
             }
         }
-        let n_fraction = n_digits - n_whole.unwrap_or(n_digits);
-        let n_more = DECIMALS + i64::from(self.power_of_ten) - n_fraction;
+        let n_digits = digits.len() - n_signs;
+        let n_more = DECIMALS + i64::from(self.power_of_ten) - i64::try_from(n_fraction).ok()?;
         let scale = *POWERS_OF_TEN.get(usize::try_from(n_more).ok()?)?;
         magnitude = magnitude.checked_mul(scale)?;
         let most = if self.is_register { MAX_SCALED_REGISTER } else { MAX_SCALED };

@@ -63,19 +63,31 @@ impl Spill {
     /// [`UsageCode::Unreadable`] when the temporary file cannot be written, [`UsageCode::TooLarge`] for a series of
     /// more rows than a meter has.
     pub(super) fn push(&mut self, series_idx: usize, row: Row) -> Result<(), UsageError> {
-        self.extend(series_idx, std::iter::once(row))
+        self.add(series_idx, |series| series.push(row))
     }
 
-    /// Adds the rows of a line to a series.
+    /// Adds rows of one line that follow each other without a gap and differ in their values alone.
     ///
     /// # Errors
     /// As [`Spill::push`].
-    pub(super) fn extend(&mut self, series_idx: usize, rows: impl Iterator<Item = Row>) -> Result<(), UsageError> {
+    pub(super) fn push_run(
+        &mut self,
+        series_idx: usize,
+        first: Row,
+        values: impl Iterator<Item = i64>,
+    ) -> Result<(), UsageError> {
+        self.add(series_idx, |series| {
+            let n_before = series.values.len();
+            series.values.extend(values);
+            let n = u32::try_from(series.values.len() - n_before).expect("values of one line");
+            series.stretches.push(Stretch { first, seconds: i64::from(first.minutes) * 60, lines: 0, n });
+        })
+    }
+
+    fn add(&mut self, series_idx: usize, add: impl FnOnce(&mut SeriesRows)) -> Result<(), UsageError> {
         let series = &mut self.series[series_idx];
         let n_before = series.n_bytes();
-        for row in rows {
-            series.push(row);
-        }
+        add(series);
         self.n_bytes_in_memory += series.n_bytes() - n_before;
         if self.n_bytes_in_memory < MAX_BYTES_IN_MEMORY {
             return Ok(());
@@ -200,10 +212,11 @@ fn encode(series: &SeriesRows, bytes: &mut Vec<u8>) {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
     }
-    let narrow: Option<Vec<i32>> = series.values.iter().map(|value| i32::try_from(*value).ok()).collect();
-    match narrow {
-        Some(narrow) => bytes.extend(narrow.iter().flat_map(|value| value.to_le_bytes())),
-        None => bytes.extend(series.values.iter().flat_map(|value| value.to_le_bytes())),
+    if series.values.iter().all(|value| i32::try_from(*value).is_ok()) {
+        let narrow = series.values.iter().map(|value| i32::try_from(*value).unwrap_or(0));
+        bytes.extend(narrow.flat_map(i32::to_le_bytes));
+    } else {
+        bytes.extend(series.values.iter().flat_map(|value| value.to_le_bytes()));
     }
 }
 

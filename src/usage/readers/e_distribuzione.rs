@@ -203,7 +203,10 @@ impl Rows {
     /// The first `n` cells as intervals that follow each other from `start`.
     fn push_from(&mut self, series_idx: usize, line: u64, start: i64, n: usize) -> Result<(), UsageError> {
         let times = self.collector.starting(Stamp::epoch(start)?)?.lasting(i64::from(self.columns.step) * 60)?;
-        self.collector.push_run(series_idx, line, times, Rank::default(), self.cells.iter().copied().take(n))
+        for (idx, cell) in self.cells.iter().take(n).enumerate() {
+            self.collector.push(series_idx, line, times.later(idx), *cell)?;
+        }
+        Ok(())
     }
 
     /// Whether the columns of the hour that the clock skips hold energy.

@@ -16,7 +16,7 @@
 
 use chrono_tz::Tz;
 
-use super::super::collect::{Cell, Collector, Rank, Times};
+use super::super::collect::{Collector, Rank, Times};
 use super::super::file::{Direction, Quantity, SeriesLabel};
 use super::super::interval::{allowed_minutes, length_error};
 use super::super::number::{NumberFormat, clip};
@@ -255,11 +255,14 @@ impl<'o> Rows<'o> {
         self.values.clear();
         for idx in 0..n {
             let bytes = row.bytes(2 + idx);
-            let value = match bytes {
-                [] => None,
-                _ => Some(
-                    register.number.read_bytes(bytes).map_err(|e| e.in_field(format!("IntervalValue{}", idx + 1)))?,
-                ),
+            // Nearly all are a few digits with a point.
+            let value = match register.number.read_short(bytes) {
+                Some(value) => Some(value),
+                None if bytes.is_empty() => None,
+                None => {
+                    let read = register.number.read_bytes(bytes);
+                    Some(read.map_err(|e| e.in_field(format!("IntervalValue{}", idx + 1)))?)
+                }
             };
             self.values.push(value);
         }
@@ -270,8 +273,8 @@ impl<'o> Rows<'o> {
         match quality {
             Some(quality) => {
                 refuse_blank(&self.values, |_| quality)?;
-                let cells = self.values.iter().map(|value| cell(*value, quality));
-                self.collector.push_run(series_idx, row.line, times, rank, cells)
+                let values = self.values.iter().map(|value| data_of(*value, quality));
+                self.collector.push_run(series_idx, row.line, times, rank, quality, values)
             }
             None => {
                 self.qualities.clear();
@@ -320,14 +323,20 @@ impl<'o> Rows<'o> {
             return Err(UsageError::new(UsageCode::BadQuality, message).at_line(day.line).in_field("QualityMethod"));
         }
         refuse_blank(&self.values, |idx| self.qualities[idx]).map_err(|e| e.at_line(day.line))?;
-        let cells = self.values.iter().zip(&self.qualities).map(|(value, quality)| cell(*value, *quality));
-        self.collector.push_run(day.series_idx, day.line, day.times, day.rank, cells)
+        let mut first = 0;
+        for stretch in self.qualities.chunk_by(|a, b| a == b) {
+            let (quality, times) = (stretch[0], day.times.later(first));
+            let values = self.values[first..first + stretch.len()].iter().map(|value| data_of(*value, quality));
+            self.collector.push_run(day.series_idx, day.line, times, day.rank, quality, values)?;
+            first += stretch.len();
+        }
+        Ok(())
     }
 }
 
 /// A value as its quality lets it count: what is said not to be data prints as 0.
-fn cell(value: Option<i64>, quality: Quality) -> Cell {
-    Cell::Value(value.filter(|_| quality != Quality::Missing).unwrap_or(0), quality)
+fn data_of(value: Option<i64>, quality: Quality) -> i64 {
+    value.filter(|_| quality != Quality::Missing).unwrap_or(0)
 }
 
 fn refuse_blank(values: &[Option<i64>], quality_at: impl Fn(usize) -> Quality) -> Result<(), UsageError> {

@@ -117,7 +117,9 @@ impl<'l> Values<'l> {
             Some(column) => quality_of(row.text(column)?).map_err(|e| e.in_field(&self.layout.headings[column]))?,
             None => Quality::Measured,
         };
+        // Never empty: to compare empty texts that lie nowhere is slow on some processors.
         self.key.clear();
+        self.key.push('=');
         for column in [self.meter, self.channel, self.unit].into_iter().flatten() {
             self.key.push_str(row.text(column)?);
             self.key.push('\u{1f}');

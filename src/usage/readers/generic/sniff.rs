@@ -159,12 +159,15 @@ impl Sniff {
     fn add(&mut self, row: TableRow<'_>, layout: &Layout, owner: &mut String) {
         let n = layout.headings.len().min(row.len());
         // Numbers of another meter or channel do not go on from those of the row before.
-        let owners = (0..n).filter(|idx| matches!(layout.roles[*idx], Some(Role::Meter | Role::Channel)));
-        let now = owners.filter_map(|idx| row.text(idx).ok()).join("\u{1f}");
-        if now != *owner {
-            *owner = now;
-            for column in &mut self.columns {
-                column.rises.iter_mut().for_each(|rises| rises.last = None);
+        let is_owner = |idx: &usize| matches!(layout.roles[*idx], Some(Role::Meter | Role::Channel));
+        let mut owners = (0..n).filter(is_owner).filter_map(|idx| row.text(idx).ok()).peekable();
+        if owners.peek().is_some() {
+            let now = owners.join("\u{1f}");
+            if now != *owner {
+                *owner = now;
+                for column in &mut self.columns {
+                    column.rises.iter_mut().for_each(|rises| rises.last = None);
+                }
             }
         }
         let (mut date, mut number) = (None, None);
