@@ -149,14 +149,14 @@ impl<'a> Pass<'a> {
         Some((line, detail))
     }
 
-    fn open_resource(&mut self, resource: Resource, line: u64) -> Result<(), UsageError> {
+    fn open_resource(&mut self, resource: Resource) -> Result<(), UsageError> {
         match resource {
             Resource::UsagePoint => (self.entry.is_usage_point, self.entry.service) = (true, None),
             Resource::MeterReading => self.entry.is_meter_reading = true,
             Resource::ReadingType => {
                 (self.entry.is_reading_type, self.entry.reading_type) = (true, ReadingType::default());
             }
-            Resource::LocalTimeParameters => self.local_time = LocalTime { line, ..LocalTime::default() },
+            Resource::LocalTimeParameters => self.local_time = LocalTime::default(),
             Resource::IntervalBlock => return self.open_block(),
         }
         Ok(())
@@ -268,13 +268,7 @@ impl<'a> Pass<'a> {
 }
 
 impl Visit for Pass<'_> {
-    fn open(
-        &mut self,
-        vocabulary: Vocabulary,
-        name: &str,
-        start: &BytesStart<'_>,
-        line: u64,
-    ) -> Result<(), UsageError> {
+    fn open(&mut self, vocabulary: Vocabulary, name: &str, start: &BytesStart<'_>) -> Result<bool, UsageError> {
         let around = self.nodes.last().copied().unwrap_or(Node::Around);
         let mut node = around.child(vocabulary, name);
         if let Node::Resource(resource) = node {
@@ -286,8 +280,14 @@ impl Visit for Pass<'_> {
         self.nodes.push(node);
         match node {
             Node::Value(_) => self.text.clear(),
-            Node::Part(Part::IntervalReading) => self.reading = Reading { line, ..Reading::default() },
-            Node::Resource(resource) => self.open_resource(resource, line)?,
+            Node::Part(Part::IntervalReading) => {
+                self.reading = Reading::default();
+                return Ok(true);
+            }
+            Node::Resource(resource) => {
+                self.open_resource(resource)?;
+                return Ok(resource == Resource::LocalTimeParameters);
+            }
             Node::Link => self.add_link(start)?,
             Node::Entry if self.is_in_entry => return Err(bad_xml("an entry lies within an entry")),
             Node::Entry => {
@@ -297,7 +297,15 @@ impl Visit for Pass<'_> {
             }
             Node::Around | Node::Part(_) | Node::Passed => {}
         }
-        Ok(())
+        Ok(false)
+    }
+
+    fn line(&mut self, line: u64) {
+        if self.nodes.last() == Some(&Node::Part(Part::IntervalReading)) {
+            self.reading.line = line;
+        } else {
+            self.local_time.line = line;
+        }
     }
 
     fn text(&mut self, part: &str) -> Result<(), UsageError> {

@@ -1,12 +1,12 @@
 //! XML as elements and texts, with lines: the grammar by the `quick-xml` library, with bounds on what one piece of it
 //! may hold. Document types and entities beyond the five of XML are refused.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 
 use quick_xml::errors::Error as XmlError;
 use quick_xml::events::{BytesRef, BytesStart, Event};
-use quick_xml::name::{Namespace, ResolveResult};
-use quick_xml::reader::NsReader;
+use quick_xml::name::{Namespace, NamespaceResolver, ResolveResult};
+use quick_xml::reader::Reader;
 
 use super::super::super::number::clip;
 use super::super::super::source::unreadable;
@@ -34,9 +34,10 @@ pub(super) enum Vocabulary {
 
 /// What is done with the elements of a document.
 pub(super) trait Visit {
-    /// An element begins. Errors come with their place or get the line.
-    fn open(&mut self, vocabulary: Vocabulary, name: &str, start: &BytesStart<'_>, line: u64)
-    -> Result<(), UsageError>;
+    /// An element begins; whether its line is wanted. Errors come with their place or get the line.
+    fn open(&mut self, vocabulary: Vocabulary, name: &str, start: &BytesStart<'_>) -> Result<bool, UsageError>;
+    /// The line of the element that is open.
+    fn line(&mut self, line: u64);
     /// A part of the text of the element that is open.
     fn text(&mut self, part: &str) -> Result<(), UsageError>;
     /// The element that is open ends.
@@ -49,56 +50,60 @@ pub(super) trait Visit {
 /// [`UsageCode::BadXml`], [`UsageCode::BadEncoding`], [`UsageCode::Unreadable`], and what `visit` refuses; all with
 /// their line.
 pub(super) fn walk(input: Box<dyn Read + '_>, visit: &mut impl Visit) -> Result<(), UsageError> {
-    let mut reader = NsReader::from_reader(Lines::new(input));
+    let mut reader = Reader::from_reader(Lines::new(input));
     reader.config_mut().expand_empty_elements = true;
+    let mut names = Names::default();
     let mut buffer = Vec::new();
     let mut depth = 0_usize;
     let mut has_root = false;
     loop {
         buffer.clear();
         reader.get_mut().piece_bytes = 0;
-        let began = reader.get_ref().line;
+        // Looked at in place: moved, each event would be copied once more.
         let event = reader.read_event_into(&mut buffer);
-        let line = reader.get_ref().line;
-        let at_line = |e: UsageError| if e.line.is_some() { e } else { e.at_line(line) };
-        match event.map_err(|e| xml_error(&e).at_line(line))? {
-            Event::Start(start) => {
+        let outcome = match &event {
+            Err(error) => Err(xml_error(error)),
+            Ok(Event::Start(start)) => {
                 if depth == 0 && has_root {
-                    return Err(bad_xml("a second document begins here; send one at a time").at_line(line));
+                    Err(bad_xml("a second document begins here; send one at a time"))
+                } else if depth == MAX_DEPTH {
+                    Err(bad_xml("elements lie too deep within each other: these are no readings"))
+                } else {
+                    (depth, has_root) = (depth + 1, true);
+                    let opened = names.open(start, depth);
+                    let wants_line = opened.and_then(|(vocabulary, name)| visit.open(vocabulary, name, start));
+                    wants_line.map(|wants_line| {
+                        if wants_line {
+                            visit.line(reader.get_mut().line());
+                        }
+                    })
                 }
-                if depth == MAX_DEPTH {
-                    return Err(bad_xml("elements lie too deep within each other: these are no readings").at_line(line));
-                }
-                (depth, has_root) = (depth + 1, true);
-                let (space, local) = reader.resolver().resolve_element(start.name());
-                visit.open(vocabulary(&space), local.into_inner(), &start, line).map_err(at_line)?;
             }
-            Event::End(_) => {
-                visit.close().map_err(at_line)?;
+            Ok(Event::End(_)) => {
+                names.close(depth);
                 depth = depth.saturating_sub(1);
+                visit.close()
             }
-            Event::Text(text) => {
-                if depth > 0 {
-                    visit.text(&text).map_err(at_line)?;
-                } else if !text.trim_ascii().is_empty() {
-                    return Err(bad_xml("there is text outside of the document").at_line(began));
-                }
+            Ok(Event::Text(text)) if depth > 0 => visit.text(text),
+            Ok(Event::Text(text)) if text.trim_ascii().is_empty() => Ok(()),
+            Ok(Event::Text(text)) => {
+                let n_lines = text.trim_start().matches('\n').count() as u64;
+                let line = reader.get_mut().line() - n_lines;
+                Err(bad_xml("there is text outside of the document").at_line(line))
             }
-            Event::CData(text) => visit.text(&text).map_err(at_line)?,
-            Event::GeneralRef(reference) => {
-                let c = character(&reference).map_err(|e| e.at_line(line))?;
-                visit.text(c.encode_utf8(&mut [0; 4])).map_err(at_line)?;
+            Ok(Event::CData(text)) => visit.text(text),
+            Ok(Event::GeneralRef(reference)) => {
+                character(reference).and_then(|c| visit.text(c.encode_utf8(&mut [0; 4])))
             }
-            Event::DocType(_) => {
-                let message = "a document type is not read; take the <!DOCTYPE …> out of the file";
-                return Err(bad_xml(message).at_line(line));
-            }
-            Event::Eof if depth > 0 => {
-                return Err(bad_xml("the XML stops in the middle: was the file cut?").at_line(line));
-            }
-            Event::Eof if !has_root => return Err(UsageError::new(UsageCode::NoReadings, "the file is empty")),
-            Event::Eof => return Ok(()),
-            Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+            Ok(Event::DocType(_)) => Err(bad_xml("a document type is not read; take the <!DOCTYPE …> out of the file")),
+            Ok(Event::Eof) if depth > 0 => Err(bad_xml("the XML stops in the middle: was the file cut?")),
+            Ok(Event::Eof) if !has_root => return Err(UsageError::new(UsageCode::NoReadings, "the file is empty")),
+            Ok(Event::Eof) => return Ok(()),
+            Ok(Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_)) => Ok(()),
+        };
+        if let Err(error) = outcome {
+            let line = reader.get_mut().line();
+            return Err(if error.line.is_some() { error } else { error.at_line(line) });
         }
     }
 }
@@ -121,6 +126,48 @@ pub(super) fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<Str
         }
     }
     Ok(None)
+}
+
+/// Namespaces that are bound. Few elements bind any, so that the one of a prefix is looked up once.
+#[derive(Debug, Default)]
+struct Names {
+    resolver: NamespaceResolver,
+    /// Depths whose elements bind namespaces, a bit each.
+    scopes: u64,
+    /// The prefix that was looked up last, and its vocabulary.
+    last: Option<(String, Vocabulary)>,
+}
+
+impl Names {
+    /// Vocabulary and local name of an element, from 1 to [`MAX_DEPTH`] deep.
+    fn open<'s>(&mut self, start: &'s BytesStart<'_>, depth: usize) -> Result<(Vocabulary, &'s str), UsageError> {
+        let attributes = start.attributes_raw();
+        if !attributes.is_empty() && attributes.contains("xmlns") {
+            self.resolver.push(start).map_err(|e| bad_xml(e.to_string()))?;
+            self.scopes |= 1 << (depth - 1);
+            self.last = None;
+        }
+        let (local, prefix) = start.name().decompose();
+        let prefix = prefix.map_or("", |prefix| prefix.into_inner());
+        let vocabulary = match &self.last {
+            Some((last, vocabulary)) if last == prefix => *vocabulary,
+            _ => {
+                let vocabulary = vocabulary(&self.resolver.resolve_element(start.name()).0);
+                self.last = Some((prefix.to_owned(), vocabulary));
+                vocabulary
+            }
+        };
+        Ok((vocabulary, local.into_inner()))
+    }
+
+    fn close(&mut self, depth: usize) {
+        let scope = 1 << depth.saturating_sub(1);
+        if self.scopes & scope != 0 {
+            self.scopes &= !scope;
+            self.resolver.pop();
+            self.last = None;
+        }
+    }
 }
 
 fn vocabulary(space: &ResolveResult<'_>) -> Vocabulary {
@@ -163,18 +210,34 @@ fn xml_error(error: &XmlError) -> UsageError {
     }
 }
 
-/// Counts lines as they are taken, and passes bytes on until one piece holds too many of them (the loop above sets the
-/// count back after each).
+/// Passes bytes on until one piece holds too many of them (the loop above sets the count back after each), and knows the
+/// line of what is taken next. Lines are counted when they are asked for, many bytes at a time.
 struct Lines<'a> {
-    input: BufReader<Box<dyn Read + 'a>>,
-    /// Of what is taken next, from 1.
-    line: u64,
+    input: Box<dyn Read + 'a>,
+    buffer: Box<[u8]>,
+    /// Bytes of the buffer that are filled, taken, and counted.
+    n_filled: usize,
+    n_taken: usize,
+    n_counted: usize,
+    n_line_feeds: u64,
     piece_bytes: usize,
 }
 
 impl<'a> Lines<'a> {
     fn new(input: Box<dyn Read + 'a>) -> Self {
-        Self { input: BufReader::with_capacity(BUFFER_BYTES, input), line: 1, piece_bytes: 0 }
+        let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
+        Self { input, buffer, n_filled: 0, n_taken: 0, n_counted: 0, n_line_feeds: 0, piece_bytes: 0 }
+    }
+
+    /// The line of what is taken next, from 1.
+    fn line(&mut self) -> u64 {
+        // Sums that fit a byte, so that many bytes are compared at once.
+        for bytes in self.buffer[self.n_counted..self.n_taken].chunks(255) {
+            let n = bytes.iter().fold(0_u8, |n, byte| n.wrapping_add(u8::from(*byte == b'\n')));
+            self.n_line_feeds += u64::from(n);
+        }
+        self.n_counted = self.n_taken;
+        1 + self.n_line_feeds
     }
 }
 
@@ -191,13 +254,16 @@ impl BufRead for Lines<'_> {
         if self.piece_bytes > MAX_PIECE_BYTES {
             return Err(io::Error::from(io::ErrorKind::InvalidData));
         }
-        self.input.fill_buf()
+        if self.n_taken == self.n_filled {
+            self.line();
+            self.n_filled = self.input.read(&mut self.buffer)?;
+            (self.n_taken, self.n_counted) = (0, 0);
+        }
+        Ok(&self.buffer[self.n_taken..self.n_filled])
     }
 
     fn consume(&mut self, n: usize) {
-        let taken = &self.input.buffer()[..n];
-        self.line += taken.iter().filter(|b| **b == b'\n').count() as u64;
+        self.n_taken += n;
         self.piece_bytes += n;
-        self.input.consume(n);
     }
 }
