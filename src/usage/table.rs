@@ -86,6 +86,7 @@ impl<'r> TableRow<'r> {
     }
 
     /// The bytes of a cell, blanks around it taken off; empty where the row is too short.
+    #[inline]
     pub(super) fn bytes(self, idx: usize) -> &'r [u8] {
         self.record.get(idx).unwrap_or_default().trim_ascii()
     }
@@ -96,8 +97,16 @@ impl<'r> TableRow<'r> {
     /// # Errors
     /// [`UsageCode::BadEncoding`], without a place.
     pub(super) fn text(self, idx: usize) -> Result<&'r str, UsageError> {
-        let text = std::str::from_utf8(self.bytes(idx))
+        let bytes = self.bytes(idx);
+        let text = std::str::from_utf8(bytes)
             .map_err(|_| UsageError::new(UsageCode::BadEncoding, "the cell is not UTF-8; save the file as UTF-8"))?;
+        // Most cells begin and end with a letter or a digit: nothing is to be taken off.
+        if let [first, .., last] = bytes
+            && first.is_ascii_alphanumeric()
+            && last.is_ascii_alphanumeric()
+        {
+            return Ok(text);
+        }
         let text = text.trim();
         Ok(text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"')).unwrap_or(text))
     }

@@ -102,8 +102,10 @@ struct Rows<'o> {
     collector: Collector,
     offset_seconds: i32,
     register: Option<Register>,
-    /// Values of the row that was read last; `None` where the cell is blank.
-    values: Vec<Option<i64>>,
+    /// Values of the row that was read last; 0 where the cell is blank.
+    values: Vec<i64>,
+    /// Which of them are blank.
+    blanks: Vec<usize>,
     /// Qualities of an open day so far.
     qualities: Vec<Quality>,
     open_day: Option<OpenDay>,
@@ -121,6 +123,7 @@ impl<'o> Rows<'o> {
             offset_seconds: hours * 3600,
             register: None,
             values: Vec::new(),
+            blanks: Vec::new(),
             qualities: Vec::new(),
             open_day: None,
             n_rows: 0,
@@ -253,16 +256,18 @@ impl<'o> Rows<'o> {
             UsageError::new(UsageCode::BadRow, message).in_field("QualityMethod")
         })?;
         self.values.clear();
+        self.blanks.clear();
+        let number = register.number;
         for idx in 0..n {
             let bytes = row.bytes(2 + idx);
             // Nearly all are a few digits with a point.
-            let value = match register.number.read_short(bytes) {
-                Some(value) => Some(value),
-                None if bytes.is_empty() => None,
-                None => {
-                    let read = register.number.read_bytes(bytes);
-                    Some(read.map_err(|e| e.in_field(format!("IntervalValue{}", idx + 1)))?)
+            let value = match number.read_short(bytes) {
+                Some(value) => value,
+                None if bytes.is_empty() => {
+                    self.blanks.push(idx);
+                    0
                 }
+                None => number.read_bytes(bytes).map_err(|e| e.in_field(format!("IntervalValue{}", idx + 1)))?,
             };
             self.values.push(value);
         }
@@ -272,9 +277,11 @@ impl<'o> Rows<'o> {
         self.collector.count_row();
         match quality {
             Some(quality) => {
-                refuse_blank(&self.values, |_| quality)?;
-                let values = self.values.iter().map(|value| data_of(*value, quality));
-                self.collector.push_run(series_idx, row.line, times, rank, quality, values)
+                refuse_blank(&self.blanks, |_| quality)?;
+                if quality == Quality::Missing {
+                    self.values.fill(0);
+                }
+                self.collector.push_run(series_idx, row.line, times, rank, quality, self.values.iter().copied())
             }
             None => {
                 self.qualities.clear();
@@ -322,28 +329,26 @@ impl<'o> Rows<'o> {
             let message = format!("the day says V, and its 400 rows tell the qualities of {n_told} of {n} intervals");
             return Err(UsageError::new(UsageCode::BadQuality, message).at_line(day.line).in_field("QualityMethod"));
         }
-        refuse_blank(&self.values, |idx| self.qualities[idx]).map_err(|e| e.at_line(day.line))?;
+        refuse_blank(&self.blanks, |idx| self.qualities[idx]).map_err(|e| e.at_line(day.line))?;
         let mut first = 0;
         for stretch in self.qualities.chunk_by(|a, b| a == b) {
             let (quality, times) = (stretch[0], day.times.later(first));
-            let values = self.values[first..first + stretch.len()].iter().map(|value| data_of(*value, quality));
-            self.collector.push_run(day.series_idx, day.line, times, day.rank, quality, values)?;
+            let values = &mut self.values[first..first + stretch.len()];
+            // What is said not to be data prints as 0, or as anything.
+            if quality == Quality::Missing {
+                values.fill(0);
+            }
+            self.collector.push_run(day.series_idx, day.line, times, day.rank, quality, values.iter().copied())?;
             first += stretch.len();
         }
         Ok(())
     }
 }
 
-/// A value as its quality lets it count: what is said not to be data prints as 0.
-fn data_of(value: Option<i64>, quality: Quality) -> i64 {
-    value.filter(|_| quality != Quality::Missing).unwrap_or(0)
-}
-
-fn refuse_blank(values: &[Option<i64>], quality_at: impl Fn(usize) -> Quality) -> Result<(), UsageError> {
-    let is_blank = |(idx, value): &(usize, &Option<i64>)| value.is_none() && quality_at(*idx) != Quality::Missing;
-    match values.iter().enumerate().find(is_blank) {
+fn refuse_blank(blanks: &[usize], quality_at: impl Fn(usize) -> Quality) -> Result<(), UsageError> {
+    match blanks.iter().find(|idx| quality_at(**idx) != Quality::Missing) {
         None => Ok(()),
-        Some((idx, _)) => {
+        Some(idx) => {
             let message = "the value is blank and its quality is not N";
             Err(UsageError::new(UsageCode::BadNumber, message).in_field(format!("IntervalValue{}", idx + 1)))
         }

@@ -51,6 +51,15 @@ impl SignSniff {
     }
 }
 
+/// Whether a number may be written with that decimal sign: its last sign is that one, or one before three digits.
+pub(super) fn may_have_sign(text: &str, decimal_sign: u8) -> bool {
+    let bytes = text.as_bytes();
+    match bytes.iter().rposition(|b| matches!(b, b'.' | b',')) {
+        None => true,
+        Some(last) => bytes[last] == decimal_sign || last + 4 == bytes.len(),
+    }
+}
+
 /// The number in millionths, however a spreadsheet shows it: blanks, apostrophes or the other sign between groups of
 /// three digits, an exponent, full-width digits.
 ///

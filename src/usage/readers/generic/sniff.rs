@@ -12,7 +12,7 @@ use super::super::super::{UsageCode, UsageError};
 use super::super::columns::Role;
 use super::layout::Layout;
 use super::looks::{DateText, Look, look};
-use super::numbers::{SignSniff, begins_like_number, is_blank, is_missing, read_number};
+use super::numbers::{SignSniff, begins_like_number, is_blank, is_missing, may_have_sign, read_number};
 
 /// Days whose highest number of an hour is remembered: a century.
 const MAX_NUMBERED_DAYS: usize = 36_600;
@@ -189,7 +189,9 @@ impl Sniff {
                     self.signs.add(text);
                     for (rises, decimal_sign) in column.rises.iter_mut().zip([b'.', b',']) {
                         let format = NumberFormat { decimal_sign, is_register: true, ..NumberFormat::KWH };
-                        if let Ok(value) = read_number(text, format) {
+                        if may_have_sign(text, decimal_sign)
+                            && let Ok(value) = read_number(text, format)
+                        {
                             rises.add(value);
                         }
                     }
