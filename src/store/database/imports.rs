@@ -8,7 +8,7 @@ use crate::store::types::{
     CustomerShare, ImportFilter, ImportOutcome, ImportPreview, ImportProgress, ImportRow, MeterPointCustomers,
     MeterPointRefusal, MeterPointRow, MeterPointState, MeterPointsImport, Reverted, ShareOutcome, UsageImport,
 };
-use crate::store::units::{imports, meter_points};
+use crate::store::units::{imports, meter_points, reverts};
 use crate::store::{ImportStore, StoreError};
 use crate::words::{CustomerId, ImportId, TenantId, Timestamp};
 
@@ -58,8 +58,8 @@ impl<E: Engine> ImportStore for Database<E> {
         self.0.write(
             stops!("revert_import"),
             100_000,
-            move |c| imports::revert(c, &tenant, id, new_id, now),
-            move |c, reverted| imports::revert_landed(c, &again, reverted),
+            move |c| reverts::revert(c, &tenant, id, new_id, now),
+            move |c, reverted| reverts::landed(c, &again, reverted),
         )
     }
 
@@ -74,7 +74,7 @@ impl<E: Engine> ImportStore for Database<E> {
         self.0.write(
             stops!("preview_revert"),
             0,
-            move |c| imports::preview_revert(c, &tenant, id, new_id, now),
+            move |c| reverts::preview(c, &tenant, id, new_id, now),
             |_, _| Ok(false),
         )
     }

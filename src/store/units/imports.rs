@@ -1,14 +1,13 @@
-//! Imports of readings and their undoing: one commit of one customer, and the record of it.
+//! Imports of readings: one commit of one customer, and the record of it.
 //!
 //! Whatever changes readings is planned first (what stands, what will stand) and then written, or only shown: a preview
 //! is the same plan under the same lock.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use chrono::NaiveDate;
 
-use super::usage::{decode, month_of, next_month, seconds_of, starting_in, states_around};
+use super::usage::{decode, month_of, next_month, seconds_of, starting_in};
 use super::{lock_head, lock_known_head};
 use crate::store::StoreError;
 use crate::store::engine::UnitError;
@@ -17,7 +16,7 @@ use crate::store::rows::{
     BlockRecord, CustomerRecord, ImportRecord, UsageRevisionRecord, comparison_id, id_bytes, import_id,
 };
 use crate::store::types::{
-    FillZero, ImportCounts, ImportFilter, ImportKind, ImportOutcome, ImportPreview, ImportRow, ImportState, Reverted,
+    FillZero, ImportCounts, ImportFilter, ImportKind, ImportOutcome, ImportPreview, ImportRow, ImportState,
     RevisionChannel, UsageImport,
 };
 use crate::usage::{
@@ -30,10 +29,10 @@ use crate::words::{ComparisonId, CustomerId, ImportId, TenantId, Timestamp};
 const LONGEST_INTERVAL_SECONDS: i64 = 25 * 3_600;
 
 /// Bounds the local days that an import can touch, for those who are shown days.
-const WHOLE_DAYS_SECONDS: i64 = 2 * 86_400;
+pub(super) const WHOLE_DAYS_SECONDS: i64 = 2 * 86_400;
 
 /// What will stand in one channel in the place of what stands.
-struct ChannelPlan {
+pub(super) struct ChannelPlan {
     channel: Channel,
     /// Current blocks of the months that were looked at.
     blocks: Vec<BlockRecord>,
@@ -43,21 +42,21 @@ struct ChannelPlan {
 }
 
 impl ChannelPlan {
-    fn new(channel: Channel, blocks: Vec<BlockRecord>, before: Vec<Reading>, after: Vec<Reading>) -> Self {
+    pub(super) fn new(channel: Channel, blocks: Vec<BlockRecord>, before: Vec<Reading>, after: Vec<Reading>) -> Self {
         let changes = differences(&before, &after);
         Self { channel, blocks, before, after, changes }
     }
 }
 
 /// What a commit will do.
-struct Plan {
+pub(super) struct Plan {
     channels: Vec<ChannelPlan>,
-    counts: ImportCounts,
+    pub(super) counts: ImportCounts,
 }
 
 impl Plan {
     /// Counts the changes of its channels.
-    fn new(channels: Vec<ChannelPlan>, mut counts: ImportCounts) -> Self {
+    pub(super) fn new(channels: Vec<ChannelPlan>, mut counts: ImportCounts) -> Self {
         for plan in &channels {
             let sum = ChangeSum::of(&plan.changes);
             counts.added += sum.added;
@@ -166,7 +165,7 @@ fn plan_import<C: Queries>(
 }
 
 /// The current blocks of the months from the first to the last, and their readings.
-fn current<C: Queries>(
+pub(super) fn current<C: Queries>(
     connection: &mut C,
     tenant: &TenantId,
     customer: &CustomerId,
@@ -228,11 +227,11 @@ fn import_row<C: Queries>(
     })
 }
 
-fn revision_after(head: &CustomerRecord, plan: &Plan) -> i64 {
+pub(super) fn revision_after(head: &CustomerRecord, plan: &Plan) -> i64 {
     head.usage_revision + i64::from(plan.channels.iter().any(|plan| !plan.changes.is_empty()))
 }
 
-fn show<C: Queries>(
+pub(super) fn show<C: Queries>(
     connection: &mut C,
     tenant: &TenantId,
     customer: &CustomerId,
@@ -246,7 +245,7 @@ fn show<C: Queries>(
 }
 
 /// Writes blocks, the log, the record and the marks of stale comparisons.
-fn write<C: Queries>(
+pub(super) fn write<C: Queries>(
     connection: &mut C,
     tenant: &TenantId,
     customer: &CustomerId,
@@ -354,142 +353,6 @@ fn write_blocks<C: Queries>(
     Ok(())
 }
 
-// ---- undoing
-
-pub(crate) fn revert<C: Queries>(
-    connection: &mut C,
-    tenant: &TenantId,
-    id: ImportId,
-    new_id: ImportId,
-    now: Timestamp,
-) -> Result<Reverted, UnitError> {
-    match plan_revert(connection, tenant, id, new_id, now)? {
-        RevertPlan::Already(record) => Ok(Reverted::Already(record)),
-        RevertPlan::New(customer, plan, record) => {
-            let outcome = write(connection, tenant, &customer, plan, record)?;
-            connection.mark_reverted(tenant.as_str(), &id_bytes(id), &id_bytes(new_id))?;
-            Ok(Reverted::Done(outcome))
-        }
-    }
-}
-
-pub(crate) fn preview_revert<C: Queries>(
-    connection: &mut C,
-    tenant: &TenantId,
-    id: ImportId,
-    new_id: ImportId,
-    now: Timestamp,
-) -> Result<ImportPreview, UnitError> {
-    match plan_revert(connection, tenant, id, new_id, now)? {
-        RevertPlan::Already(record) => Ok(ImportPreview { record, channels: BTreeMap::new(), stale: Vec::new() }),
-        RevertPlan::New(customer, plan, record) => show(connection, tenant, &customer, plan, record),
-    }
-}
-
-pub(crate) fn revert_landed<C: Queries>(
-    connection: &mut C,
-    tenant: &TenantId,
-    reverted: &Reverted,
-) -> Result<bool, UnitError> {
-    let Reverted::Done(outcome) = reverted else { return Ok(false) };
-    match &outcome.record.customer_id {
-        Some(customer) => import_landed(connection, tenant, customer, outcome),
-        None => Ok(false),
-    }
-}
-
-enum RevertPlan {
-    Already(ImportRow),
-    New(CustomerId, Plan, ImportRow),
-}
-
-fn plan_revert<C: Queries>(
-    connection: &mut C,
-    tenant: &TenantId,
-    id: ImportId,
-    new_id: ImportId,
-    now: Timestamp,
-) -> Result<RevertPlan, UnitError> {
-    let not_revertible = |what: &str| StoreError::Conflict { code: "import_not_revertible", detail: what.to_owned() };
-    let Some(customer) = get_known(connection, tenant, id)?.customer_id else {
-        return Err(not_revertible("a file of many meter points is reverted in its parts").into());
-    };
-    let head = lock_known_head(connection, tenant, &customer)?;
-    let import = get_known(connection, tenant, id)?;
-    if let Some(by) = import.reverted_by {
-        return get_known(connection, tenant, by).map(RevertPlan::Already);
-    }
-    let revisions = match (import.kind, import.revision_before, import.revision_after) {
-        (ImportKind::Usage, Some(before), Some(after)) => (before, after),
-        _ => return Err(not_revertible("a revert is not reverted: import the file again").into()),
-    };
-    let (mut counts, mut channels) = (ImportCounts::default(), Vec::new());
-    if revisions.0 != revisions.1 {
-        for (channel, (months, before, after)) in states_around(connection, tenant, &customer, revisions.1)? {
-            let Some((first, last)) = months.first().zip(months.last()) else { continue };
-            let months = (
-                month_of(seconds_of(*first) - WHOLE_DAYS_SECONDS)?,
-                month_of(seconds_of(next_month(*last)?).saturating_add(WHOLE_DAYS_SECONDS))?,
-            );
-            let (blocks, stands) = current(connection, tenant, &customer, &channel, months)?;
-            let (restored, newer) = take_back(&stands, &differences(&before, &after));
-            counts.newer += newer;
-            channels.push(ChannelPlan::new(channel, blocks, stands, restored));
-        }
-    }
-    let plan = Plan::new(channels, counts);
-    let record = ImportRow {
-        id: new_id,
-        kind: ImportKind::Revert,
-        state: ImportState::Done,
-        customer_id: Some(customer.clone()),
-        part_of: None,
-        reverts: Some(id),
-        reverted_by: None,
-        same_file_as: None,
-        file_name: import.file_name,
-        sha256: import.sha256,
-        format: ImportKind::Revert.as_str().to_owned(),
-        n_bytes: 0,
-        on_conflict: None,
-        counts: plan.counts,
-        choices: serde_json::Value::Object(serde_json::Map::new()),
-        warnings: serde_json::Value::Array(Vec::new()),
-        revision_before: Some(head.usage_revision),
-        revision_after: Some(revision_after(&head, &plan)),
-        created_at: now,
-    };
-    Ok(RevertPlan::New(customer, plan, record))
-}
-
-/// What stands once changes are taken back wherever what they made still stands, and the number of those where another
-/// reading stands by now.
-fn take_back(stands: &[Reading], changes: &[ReadingChange]) -> (Vec<Reading>, u64) {
-    let mut readings: BTreeMap<i64, Reading> = stands.iter().map(|reading| (reading.start, *reading)).collect();
-    let mut newer = 0;
-    for change in changes {
-        let Some(made) = change.after else { continue };
-        if readings.get(&made.start) != Some(&made) {
-            newer += 1;
-        } else if let Some(old) = change.before {
-            readings.insert(old.start, old);
-        } else {
-            readings.remove(&made.start);
-        }
-    }
-    // What it removed comes back where its place is free.
-    for change in changes {
-        let (Some(old), None) = (change.before, change.after) else { continue };
-        let before = readings.range(..old.end()).next_back();
-        if before.is_some_and(|(_, reading)| reading.end() > old.start) {
-            newer += 1;
-        } else {
-            readings.insert(old.start, old);
-        }
-    }
-    (readings.into_values().collect(), newer)
-}
-
 // ---- records
 
 fn get<C: Queries>(connection: &mut C, tenant: &TenantId, id: ImportId) -> Result<Option<ImportRow>, UnitError> {
@@ -519,40 +382,4 @@ pub(crate) fn list<C: Queries>(
         before: before.map(id_bytes),
     };
     connection.imports(tenant.as_str(), &conditions, limit.into())?.into_iter().map(ImportRecord::read).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::usage::Quality;
-
-    fn hours(values: &[i64]) -> Vec<Reading> {
-        let reading = |(hour, value): (i64, &i64)| Reading {
-            start: hour * 3600,
-            seconds: 3600,
-            milliwatt_hours: *value,
-            quality: Quality::Measured,
-        };
-        (0..).zip(values).map(reading).collect()
-    }
-
-    #[test]
-    fn what_was_made_is_taken_back_and_what_is_newer_stays() {
-        let (before, after) = (hours(&[1, 2]), hours(&[1, 5, 6, 7]));
-        let changes = differences(&before, &after);
-        assert_eq!(take_back(&after, &changes), (before.clone(), 0));
-        let corrected = hours(&[1, 5, 9, 7]);
-        assert_eq!(take_back(&corrected, &changes), ([&before[..], &corrected[2..3]].concat(), 1));
-        assert_eq!(take_back(&before, &changes), (before, 3), "all of it was taken back before");
-    }
-
-    #[test]
-    fn what_was_removed_comes_back_where_its_place_is_free() {
-        let zero = |start| Reading { start, seconds: 900, milliwatt_hours: 0, quality: Quality::FilledZero };
-        let (before, after) = ([zero(0), zero(900), zero(1800), zero(2700)], hours(&[8]));
-        let changes = differences(&before, &after);
-        assert_eq!(take_back(&after, &changes), (before.to_vec(), 0));
-        let corrected = hours(&[9]);
-        assert_eq!(take_back(&corrected, &changes), (corrected, 5));
-    }
 }

@@ -9,6 +9,7 @@ pub(super) mod imports;
 pub(super) mod meter_points;
 pub(super) mod periods;
 pub(super) mod plans;
+pub(super) mod reverts;
 pub(super) mod shared;
 pub(super) mod usage;
 
