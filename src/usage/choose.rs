@@ -75,8 +75,7 @@ pub fn choose(mut file: UsageFile, choices: &[ChannelChoice]) -> Result<ParsedUs
 /// # Errors
 /// As [`choose`].
 pub fn channels_of_meter(file: &mut UsageFile, series_idxs: &[usize]) -> Result<ParsedUsage, UsageError> {
-    let labels: Vec<SeriesLabel> = file.labels().cloned().collect();
-    find(file, &labels, series_idxs)
+    find(file, series_idxs)
 }
 
 /// Which series would feed which channel, as far as that needs no choice: what `choose` would do, without refusing.
@@ -90,7 +89,7 @@ pub(super) fn choose_labels(file: &mut UsageFile, choices: &[ChannelChoice]) -> 
             let mut all = Vec::new();
             for idxs in meters.values() {
                 let idxs: Vec<usize> = idxs.iter().map(|(idx, _)| *idx).collect();
-                let Ok(parsed) = find(file, &labels, &idxs) else { continue };
+                let Ok(parsed) = find(file, &idxs) else { continue };
                 let is_source = |channel: &Channel, idx: usize| parsed.sources[channel].contains(&labels[idx].name());
                 for channel in parsed.sources.keys() {
                     let fed = idxs.iter().copied().filter(|idx| is_source(channel, *idx));
@@ -232,14 +231,14 @@ fn found(mut file: UsageFile, labels: &[SeriesLabel]) -> Result<ParsedUsage, Usa
         )));
     }
     let idxs: Vec<usize> = energy(labels).map(|(idx, _)| idx).collect();
-    find(&mut file, labels, &idxs)
+    find(&mut file, &idxs)
 }
 
-fn find(file: &mut UsageFile, labels: &[SeriesLabel], idxs: &[usize]) -> Result<ParsedUsage, UsageError> {
+fn find(file: &mut UsageFile, idxs: &[usize]) -> Result<ParsedUsage, UsageError> {
     let mut by_direction: BTreeMap<Direction, Vec<FileSeries>> = BTreeMap::new();
-    for idx in idxs.iter().copied().filter(|idx| labels[*idx].is_energy()) {
-        let series = file.series(idx)?;
-        if !(series.readings.is_empty() && series.problems.is_empty()) {
+    for idx in idxs {
+        let series = file.series(*idx)?;
+        if series.label.is_energy() && !(series.readings.is_empty() && series.problems.is_empty()) {
             by_direction.entry(series.label.direction).or_default().push(series);
         }
     }
