@@ -498,3 +498,22 @@ fn a_file_of_many_that_is_reverted_in_between_stores_nothing_more() {
         assert_eq!(app.get("/v1/customers/c-2").expect(200).json()["usage_revision"], 0);
     });
 }
+
+#[test]
+fn a_revert_between_reading_and_insert_is_in_the_stored_answer() {
+    on_each(|app| {
+        let wrong = app.import("c-1", &june(2.0)).expect(200).json();
+        let hold = Hold::at("compare::inputs_read");
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| app.compare(&question(&["flat"])));
+            hold.wait();
+            let path = format!("/v1/imports/{}/revert", wrong["import_id"].as_str().unwrap());
+            app.send("POST", &path, &[], &[]).expect(201);
+            hold.release();
+            let body = asked.join().unwrap().expect(201).json();
+            assert_eq!((&body["inputs"]["usage_revision"], &body["freshness"]["state"]), (&json!(3), &json!("fresh")));
+            assert_eq!(body["result"]["usage"]["import_kwh"], "720");
+        });
+        assert_eq!((app.database.count("comparisons"), app.server.service().n_computations()), (1, 2));
+    });
+}

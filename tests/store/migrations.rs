@@ -44,6 +44,41 @@ fn postgres_can_go_back() {
     }
 }
 
+/// What a release before the records of imports left: customers and revisions without them.
+fn imports_come_to_a_database_that_is_in_use(db: &Db, options: &StoreOptions) {
+    store::migrate(&db.url, options).unwrap();
+    assert!(store::revert(&db.url, options).unwrap().unwrap().contains("000003_imports"));
+    let document =
+        r#"{"time_zone":"UTC","meter_points":[{"id":"m-1","channel":"import"},{"id":"m-1","channel":"export"}]}"#;
+    for (customer, document) in [("c-1", document), ("c-2", r#"{"time_zone":"UTC"}"#)] {
+        db.execute(&format!(
+            "INSERT INTO customers (tenant_id, id, version, usage_revision, document, created_at, updated_at) \
+             VALUES ('default', '{customer}', 1, 1, '{document}', 1, 1)"
+        ));
+    }
+    let digest = if db.url.starts_with("sqlite") { "zeroblob(32)" } else { "sha256('')" };
+    db.execute(&format!(
+        "INSERT INTO usage_revisions (tenant_id, customer_id, revision, created_at, first_start, last_end, added, replaced, \
+         format, sha256) VALUES ('default', 'c-1', 1, 1, 0, 3600, 1, 0, 'csv', {digest})"
+    ));
+    store::migrate(&db.url, options).unwrap();
+    let listed = db.store.customers_of_meter_points(&db.tenant, &["m-1", "m-2"]).unwrap();
+    let channels: Vec<(&str, &str)> =
+        listed["m-1"].iter().map(|(id, channel)| (id.as_str(), channel.as_str())).collect();
+    assert_eq!((listed.len(), channels), (1, vec![("c-1", "export"), ("c-1", "import")]));
+    let log = db.store.usage_revisions(&db.tenant, &"c-1".parse().unwrap(), 0, 10).unwrap();
+    assert_eq!((log[0].import_id, log[0].removed, &log[0].channels), (None, 0, &None));
+}
+
+#[test]
+fn imports_come_to_databases_that_are_in_use() {
+    imports_come_to_a_database_that_is_in_use(&Db::sqlite(), &StoreOptions::default());
+    for partitioned in [false, true] {
+        let Some(db) = Db::empty_postgres() else { return };
+        imports_come_to_a_database_that_is_in_use(&db, &StoreOptions { partitioned, ..StoreOptions::default() });
+    }
+}
+
 #[test]
 fn postgres_is_not_ready_before_it_is_migrated() {
     let Some(db) = Db::empty_postgres() else { return };
