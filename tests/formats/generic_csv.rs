@@ -244,6 +244,10 @@ fn hours_may_be_numbered() {
     assert_eq!(told(&text, &madrid), "Consumo_kWh 72 72 gaps=1");
     let from_zero = format!("Date,Hour,kWh\n{}{}", day("2026-03-27", 0, 23), day("2026-03-28", 0, 23));
     assert_eq!(told(from_zero, &madrid), "kWh 48 48");
+    let hours_ending = "Date,Hour Ending,kWh\n2026-03-28,1,1\n2026-03-28,2,1\n2026-03-28,3,1\n";
+    assert_eq!(first_start(hours_ending, &madrid), "2026-03-27T23:00:00Z");
+    let ranges = "Date,Time,kWh\n2026-03-28,00:00-00:30,1\n2026-03-28,00:30 - 01:00,1\n2026-03-28,23:30-00:00,1\n";
+    assert_eq!(told(ranges, &madrid), "kWh 3 3 gaps=1");
     let periods = format!("Settlement Date,Settlement Period,kWh\n{}", day("2026-10-25", 1, 50));
     assert_eq!(told(periods, &zone("Europe/London")), "kWh 50 50");
     assert_eq!(told("Date,Hour,kWh\n2026-03-28,1,1\n2026-03-28,2,1\n", &madrid), "bad_time@1");

@@ -103,7 +103,9 @@ pub(super) fn role_of(heading: &str) -> Option<Role> {
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let unit = if has(OTHER_GOODS) { HeadingUnit::Other("no electricity") } else { unit_of(&words) };
     let has_sign = folded.chars().any(|c| matches!(c, '€' | '$' | '£' | '¥'));
-    if has(COST) || has_sign || words.iter().any(|word| word == "p") {
+    // A rate is a price or the name of a period; a rate in kW is power.
+    let is_rate = has(&["rate"]) && unit == HeadingUnit::Unsaid;
+    if has(COST) || is_rate || has_sign || has(&["p", "week"]) {
         return Some(Role::Ignored);
     }
     if unit != HeadingUnit::Unsaid {
@@ -148,7 +150,7 @@ pub(super) fn direction_of(word: &str) -> Direction {
 fn time_of(words: &[String]) -> Option<TimeColumn> {
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     // "consumption period" is a time, "interval minutes" a length, "day register" a value.
-    if has(LENGTHS) || has(REGISTERS) || has(AMOUNTS) || words.iter().any(|word| word == "of") {
+    if has(LENGTHS) || has(REGISTERS) || has(AMOUNTS) {
         return None;
     }
     let side = if has(ENDS) && !has(STARTS) {
@@ -402,7 +404,10 @@ mod tests {
             ("料金（円）", "Ignored"),
             ("曜日", "Ignored"),
             ("Notes", "Ignored"),
-            ("Day of week", "unknown"),
+            ("Day of week", "Ignored"),
+            ("Rate", "Ignored"),
+            ("Flow rate (kW)", "Other kW No"),
+            ("Time of day", "Whole"),
             ("shoe size", "unknown"),
             ("", "unknown"),
         ] {

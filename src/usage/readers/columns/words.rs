@@ -1,9 +1,9 @@
 //! Words of headings, lower case and without accents, by what they say.
 
 pub(super) const COST: &[&str] = &[
-    "cost", "costs", "price", "prices", "spend", "fee", "tax", "vat", "tariff", "rate", "pence", "gbp", "eur", "usd",
-    "aud", "cad", "jpy", "yen", "dollars", "bill", "kosten", "preis", "betrag", "entgelt", "tarif", "cout", "couts",
-    "prix", "montant", "coste", "costo", "precio", "importe", "prezzo", "importo", "tariffa", "prijs", "bedrag", "tou",
+    "cost", "costs", "price", "prices", "spend", "fee", "tax", "vat", "tariff", "pence", "gbp", "eur", "usd", "aud",
+    "cad", "jpy", "yen", "dollars", "bill", "kosten", "preis", "betrag", "entgelt", "tarif", "cout", "couts", "prix",
+    "montant", "coste", "costo", "precio", "importe", "prezzo", "importo", "tariffa", "prijs", "bedrag", "tou",
 ];
 pub(super) const NOTES: &[&str] = &[
     "note",

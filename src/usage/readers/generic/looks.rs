@@ -16,6 +16,8 @@ pub(super) struct Look {
     pub(super) epoch: Option<i64>,
     /// A small whole number: of an hour, of a half hour.
     pub(super) number: Option<u32>,
+    /// The other end of `00:00-00:30`, minutes.
+    pub(super) until: Option<u32>,
 }
 
 /// A date, or two numbers before a year.
@@ -80,7 +82,7 @@ fn look_of_stamp(stamp: Stamp, is_end_of_day: bool) -> Look {
                 clock: local.map(|local| local.hour() * 60 + local.minute()),
                 offset,
                 epoch: Some(seconds),
-                number: None,
+                ..Look::default()
             }
         }
     }
@@ -143,6 +145,13 @@ fn look_of_text(text: &str) -> Option<Look> {
     let is_digit = |c: char| c.is_ascii_digit() || ('０'..='９').contains(&c);
     let hour_at = text[..colon].char_indices().rev().take_while(|(_, c)| is_digit(*c)).last()?.0;
     let date = text[..hour_at].trim_end_matches([' ', 'T', ',', '\u{3000}']);
+    if date.is_empty()
+        && let Some((from, until)) = text.split_once(['-', '–', '~', '〜', '～'])
+    {
+        // No offset without a date: it is a range.
+        let (clock, until) = (parse_clock(from).ok()?, parse_clock(until).ok()?);
+        return Some(Look { clock: Some(clock), until: Some(until), ..Look::default() });
+    }
     let (clock, offset) = clock_and_offset(&text[hour_at..])?;
     if date.is_empty() {
         return Some(Look { clock: Some(clock), offset, ..Look::default() });
@@ -177,8 +186,11 @@ fn clock_and_offset(text: &str) -> Option<(u32, Option<i32>)> {
         let hours: i32 = digits.get(..2)?.parse().ok()?;
         let minutes: i32 = digits.get(2..).filter(|rest| !rest.is_empty()).map_or(Some(0), |rest| rest.parse().ok())?;
         let seconds = (hours * 60 + minutes) * 60;
-        let is_offset = digits.len() <= 4 && hours < 24 && minutes < 60;
-        (&text[..at], Some(if text[at..].starts_with('-') { -seconds } else { seconds }).filter(|_| is_offset))
+        let is_offset = digits.len() <= 4 && hours <= 14 && minutes < 60;
+        if !is_offset {
+            return None;
+        }
+        (&text[..at], Some(if text[at..].starts_with('-') { -seconds } else { seconds }))
     } else {
         (text, None)
     };
@@ -240,7 +252,8 @@ mod tests {
         let clock = look.clock.map_or(String::new(), |clock| format!(" {clock}"));
         let offset = look.offset.map_or(String::new(), |offset| format!(" {offset:+}"));
         let number = look.number.map_or(String::new(), |number| format!("#{number}"));
-        format!("{date}{clock}{offset}{number}").trim().to_owned()
+        let until = look.until.map_or(String::new(), |until| format!(" to {until}"));
+        format!("{date}{clock}{offset}{number}{until}").trim().to_owned()
     }
 
     #[test]
@@ -277,6 +290,9 @@ mod tests {
             ("03/04/26", "nothing"),
             ("45658.0001", "nothing"),
             ("0.00001", "0"),
+            ("00:00-00:30", "0 to 30"),
+            ("０：００～０：３０", "0 to 30"),
+            ("03/04/2026 00:30+99:00", "nothing"),
             ("17:75", "nothing"),
             ("12345678901", "nothing"),
             ("shoe", "nothing"),

@@ -32,6 +32,7 @@ pub(super) struct TimeSniff {
     pub(super) n_dates: u64,
     pub(super) n_clocks: u64,
     pub(super) n_instants: u64,
+    pub(super) n_ranges: u64,
     pub(super) n_numbers: u64,
     pub(super) has_end_of_day: bool,
     pub(super) least_number: u32,
@@ -242,6 +243,7 @@ impl TimeSniff {
         self.n_dates += u64::from(look.date.is_some());
         self.n_clocks += u64::from(look.clock.is_some());
         self.n_instants += u64::from(look.epoch.is_some());
+        self.n_ranges += u64::from(look.until.is_some());
         self.has_end_of_day |= look.clock == Some(24 * 60);
         if let Some(number) = look.number {
             self.least_number = if self.n_numbers == 0 { number } else { self.least_number.min(number) };

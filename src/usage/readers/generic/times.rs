@@ -35,6 +35,8 @@ pub(super) struct TimePlan {
     order: DateOrder,
     is_utc: bool,
     minutes: Option<usize>,
+    /// The column whose times of day are ranges.
+    ranges: Option<usize>,
     /// The highest number of each day, for days on which a clock is set.
     most_number_of_day: HashMap<DateText, u32>,
     headings: Vec<String>,
@@ -83,6 +85,12 @@ impl TimePlan {
                 let end = ends.iter().find(|c| c.seen.n_clocks > 0).map(|c| c.column);
                 let said = starts.iter().find_map(|c| c.heading.side);
                 match (start, end) {
+                    // A day and the number of its hours, named after their ends.
+                    (Place::Whole(date), None) if ends.iter().any(|c| c.seen.n_numbers > 0) => {
+                        let of_date = starts.iter().filter(|c| c.column == date);
+                        let both: Vec<&Candidate<'_>> = of_date.chain(&ends).copied().collect();
+                        (place(&both)?.unwrap_or(start), None, None)
+                    }
                     // A day and the time of an end.
                     (Place::Whole(date), Some(clock)) if sniff.columns[date].times.n_clocks == 0 => {
                         (Place::Pair { date, clock }, None, Some(StampSide::End))
@@ -103,7 +111,7 @@ impl TimePlan {
                 Place::Numbered { .. } | Place::ClockAfterStart(_) => None,
             };
             if let (None, Some((date, clock))) = (side, clocks)
-                && seen(clock).n_clocks > 0
+                && seen(clock).n_clocks > seen(clock).n_ranges
             {
                 side = stamp_side(seen(date), seen(clock), order);
                 let detail = match side {
@@ -131,6 +139,10 @@ impl TimePlan {
             side: side.unwrap_or(StampSide::Start),
             order,
             is_utc,
+            ranges: match start {
+                Place::Pair { clock, .. } => Some(clock).filter(|clock| sniff.columns[*clock].times.n_ranges > 0),
+                Place::Whole(_) | Place::Numbered { .. } | Place::ClockAfterStart(_) => None,
+            },
             minutes: layout.roles.iter().position(|role| *role == Some(Role::Minutes)),
             most_number_of_day: std::mem::take(&mut sniff.most_number_of_day),
             headings: layout.headings.clone(),
@@ -160,6 +172,10 @@ impl TimePlan {
                 let end = self.stamp(place, row, collector)?;
                 collector.between(start, end)
             }
+            None if self.until(row).is_some() => {
+                let end = self.until(row).and_then(|until| after(start, until));
+                collector.between(start, end.unwrap_or(start))
+            }
             None if self.side == StampSide::End => collector.ending(start),
             None => collector.starting(start),
         };
@@ -176,6 +192,12 @@ impl TimePlan {
             }
             None => Ok(times),
         }
+    }
+
+    /// The end of a range of times of day: `00:00-00:30`.
+    fn until(&self, row: TableRow<'_>) -> Option<u32> {
+        let column = self.ranges?;
+        look(row.text(column).ok()?)?.until
     }
 
     /// The local day of a row of a table of days.
@@ -288,7 +310,9 @@ fn place(candidates: &[&Candidate<'_>]) -> Result<Option<Place>, UsageError> {
     let (least, most) = (number.seen.least_number, number.seen.most_number);
     let (base, n) = match least {
         0 => (0, most + 1),
-        _ if matches!(most, 23..=25 | 46 | 48 | 50 | 92 | 96 | 100) => (1, most),
+        _ if number.heading.side == Some(StampSide::End) || matches!(most, 23..=25 | 46 | 48 | 50 | 92 | 96 | 100) => {
+            (1, most)
+        }
         _ => {
             let message = format!(
                 "numbers from {least} to {most} do not say whether the first hour of a day is 0 or 1; give times like 00:00"
