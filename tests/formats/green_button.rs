@@ -1,5 +1,5 @@
-//! Green Button. Times are instants: in the zone of the base file (New York) the two days have 23 and 25 hours, which the
-//! daily export says and the hourly import follows without a gap.
+//! Green Button. Times are instants: in the zone of the base file (New York) the two days have 23 and 25 hours, which
+//! the daily export says and the hourly import follows without a gap.
 
 use std::fmt::Write as _;
 
@@ -109,12 +109,14 @@ fn links_pair_and_not_the_order() {
 fn without_links_the_only_one_of_each_is_meant() {
     let reading_type = |uom: &str| {
         format!(
-            "<ReadingType xmlns=\"http://naesb.org/espi\"><flowDirection>1</flowDirection><uom>{uom}</uom></ReadingType>"
+            "<ReadingType xmlns=\"http://naesb.org/espi\"><flowDirection>1</flowDirection>\
+             <uom>{uom}</uom></ReadingType>"
         )
     };
     let reading = |start: u64| {
         format!(
-            "<IntervalReading><timePeriod><duration>900</duration><start>{start}</start></timePeriod><value>250</value></IntervalReading>"
+            "<IntervalReading><timePeriod><duration>900</duration><start>{start}</start></timePeriod>\
+             <value>250</value></IntervalReading>"
         )
     };
     let block = format!(
@@ -139,7 +141,8 @@ fn without_links_the_only_one_of_each_is_meant() {
     let later = block.replace("1767225600", "1767229200").replace("1767226500", "1767230100");
     assert_eq!(told_of(&[&wh, &block, &later]), "import 4 1 gaps=1 | accumulation_assumed");
     let steps = "<IntervalBlock xmlns=\"http://naesb.org/espi\"><interval><start>1767225600</start></interval>\
-                 <IntervalReading><value>1</value></IntervalReading><IntervalReading><value>2</value></IntervalReading></IntervalBlock>";
+                 <IntervalReading><value>1</value></IntervalReading><IntervalReading><value>2</value></IntervalReading>\
+                 </IntervalBlock>";
     let hourly = wh.replace("<uom>", "<intervalLength>3600</intervalLength><uom>");
     assert_eq!(told_of(&[&hourly, steps]), "import 2 0.003 | accumulation_assumed");
     assert_eq!(told_of(&[&wh, steps]), "bad_time@1 timePeriod/start");
@@ -160,7 +163,8 @@ fn a_change_of_one_line_is_told() {
         )
     };
     let (uom_at, _) = of_type(
-        "<espi:intervalLength>3600</espi:intervalLength><espi:kind>12</espi:kind><espi:powerOfTenMultiplier>0</espi:powerOfTenMultiplier><espi:uom>72<",
+        "<espi:intervalLength>3600</espi:intervalLength><espi:kind>12</espi:kind>\
+         <espi:powerOfTenMultiplier>0</espi:powerOfTenMultiplier><espi:uom>72<",
         "",
     );
     let uom =

@@ -2,12 +2,13 @@
 //!
 //! ```json
 //! {"count": 96, "next": null, "previous": null, "results": [
-//!   {"consumption": 0.095, "interval_start": "2026-05-31T23:30:00+01:00", "interval_end": "2026-06-01T00:00:00+01:00"}]}
+//!   {"consumption": 0.095,
+//!    "interval_start": "2026-05-31T23:30:00+01:00", "interval_end": "2026-06-01T00:00:00+01:00"}]}
 //! ```
 //!
-//! Newest first, in pages of which `next` names the next one: a file of one page says so. The answer for electricity, fed in
-//! or taken, and for gas is the same, and none of them says the unit: it is read as electricity in kWh, which is said;
-//! `--unit` overrides the unit. There are no qualities. A consumption of null is a gap.
+//! Newest first, in pages of which `next` names the next one: a file of one page says so. The answer for electricity,
+//! fed in or taken, and for gas is the same, and none of them says the unit: it is read as electricity in kWh, which is
+//! said; `--unit` overrides the unit. There are no qualities. A consumption of null is a gap.
 
 use std::borrow::Cow;
 

@@ -60,8 +60,8 @@ impl Meaning {
             }
             (_, None) if !is_electric => (Quantity::Other, String::new(), power_of_ten),
             (_, None) => {
-                let message = "no ReadingType with a uom can be found for the readings: say their unit with --unit (unit in \
-                               the API)";
+                let message = "no ReadingType with a uom can be found for the readings: say their unit with --unit \
+                               (unit in the API)";
                 return Err(UsageError::new(UsageCode::UnitNeeded, message).in_field("uom"));
             }
         };

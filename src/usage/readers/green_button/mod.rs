@@ -1,13 +1,13 @@
-//! Green Button: the XML feeds of the Energy Services Provider Interface (ESPI, NAESB REQ.21), in which North American
-//! utilities and others hand out readings.
+//! Green Button: the XML feeds of the Energy Services Provider Interface (ESPI, NAESB REQ.21), in which North
+//! American utilities and others hand out readings.
 //!
-//! A feed has entries that links hold together: a UsagePoint (a meter point; electricity, gas, water) has MeterReadings
-//! (streams), each with a ReadingType (unit, direction) and IntervalBlocks of readings. The order says nothing. Where a
-//! link is missing, the only resource of its kind is meant.
+//! A feed has entries that links hold together: a `UsagePoint` (a meter point; electricity, gas, water) has each
+//! `MeterReading` (stream) below it, which has a `ReadingType` (unit, direction) and an `IntervalBlock` of readings or
+//! more. The order says nothing. Where a link is missing, the only resource of its kind is meant.
 //!
 //! | element | holds |
 //! | --- | --- |
-//! | `timePeriod/start`, `duration` | seconds since the epoch, UTC; the reading's own length counts, not `intervalLength` |
+//! | `timePeriod/start`, `duration` | seconds since the epoch; the reading's own length, not `intervalLength` |
 //! | `value` | an integer in units of 10^`powerOfTenMultiplier` of `uom` |
 //! | `uom` | 72 Wh is energy, 38 W is mean power; all others are shown and never billed |
 //! | `flowDirection` | 1 import, 19 export, 4 net, 20 total |
@@ -16,8 +16,9 @@
 //! | `LocalTimeParameters` | held against the zone that the caller named |
 //!
 //! Costs, titles and billed totals are no input. Readings longer than a day (billing months) are left out and said.
-//! The meter is the last part of the UsagePoint's link. `--unit` overrides unit and multiplier; `--stamp start` says that
-//! the standing of a register is of the start of its period, `--stamp end` that starts of intervals are their ends.
+//! The meter is the last part of the link of its `UsagePoint`. `--unit` overrides unit and multiplier;
+//! `--stamp start` says that the standing of a register is of the start of its period, `--stamp end` that starts of
+//! intervals are their ends.
 //!
 //! Feeds in the usual order are read in one pass; where a block comes before what its links lead to, in two.
 

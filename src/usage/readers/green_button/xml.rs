@@ -210,8 +210,8 @@ fn xml_error(error: &XmlError) -> UsageError {
     }
 }
 
-/// Passes bytes on until one piece holds too many of them (the loop above sets the count back after each), and knows the
-/// line of what is taken next. Lines are counted when they are asked for, many bytes at a time.
+/// Passes bytes on until one piece holds too many of them (the loop above sets the count back after each), and knows
+/// the line of what is taken next. Lines are counted when they are asked for, many bytes at a time.
 struct Lines<'a> {
     input: Box<dyn Read + 'a>,
     buffer: Box<[u8]>,

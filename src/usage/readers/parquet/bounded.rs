@@ -20,7 +20,7 @@ const MAX_PAGE_VALUES: u64 = 64 << 20;
 const MAX_METADATA_BYTES: u32 = 16 << 20;
 
 /// The length of the metadata and the mark behind it.
-const FOOTER_BYTES: u64 = 8;
+const FOOTER_BYTES: usize = 8;
 
 /// A file.
 #[derive(Debug)]
@@ -35,8 +35,8 @@ impl Bounded {
     /// # Errors
     /// [`UsageCode::BadRow`] for one without an end, [`UsageCode::TooLarge`] for one with too much metadata.
     pub(super) fn new(mut file: File, n_bytes: u64) -> std::result::Result<Self, UsageError> {
-        let mut footer = [0; FOOTER_BYTES as usize];
-        let Some(at) = n_bytes.checked_sub(FOOTER_BYTES) else { return Err(cut()) };
+        let mut footer = [0; FOOTER_BYTES];
+        let Some(at) = n_bytes.checked_sub(FOOTER_BYTES as u64) else { return Err(cut()) };
         file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut footer)).map_err(|e| unreadable(&e))?;
         let [a, b, c, d, mark @ ..] = footer;
         if mark != *b"PAR1" {
@@ -67,7 +67,7 @@ impl ChunkReader for Bounded {
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(start))?;
         let mut reader = BufReader::new(file);
-        let is_page = start.saturating_add(FOOTER_BYTES) < self.n_bytes;
+        let is_page = start.saturating_add(FOOTER_BYTES as u64) < self.n_bytes;
         if is_page && !is_bounded(reader.fill_buf()?).unwrap_or(false) {
             let message = "a page is larger than any of readings, or encodes texts by what they share";
             return Err(ParquetError::General(message.to_owned()));
@@ -150,7 +150,7 @@ impl<'b> Fields<'b> {
     /// What stands behind the head of a field: its number as the step from the one before, and its type.
     fn begin(&self, id: u8, kind: u8) -> Option<&'b [u8]> {
         let (head, rest) = self.bytes.split_first()?;
-        (*head == (id - self.id) << 4 | kind).then_some(rest)
+        (*head == ((id - self.id) << 4) | kind).then_some(rest)
     }
 }
 

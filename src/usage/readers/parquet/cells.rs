@@ -211,13 +211,13 @@ impl<'p> Column<'p> {
             Values::Int64(_, values) => write_integer(values[idx], kind, text),
             Values::Int96(_, values) => {
                 let [nanos_low, nanos_high, day] = *values[idx].data() else { return Ok(()) };
-                let nanos = u64::from(nanos_high) << 32 | u64::from(nanos_low);
+                let nanos = (u64::from(nanos_high) << 32) | u64::from(nanos_low);
                 write_julian(day, nanos, text);
             }
             Values::Floats(_, values) if values[idx].is_nan() => {}
             Values::Doubles(_, values) if values[idx].is_nan() => {}
-            Values::Floats(_, values) => write(text, values[idx]),
-            Values::Doubles(_, values) => write(text, values[idx]),
+            Values::Floats(_, values) => write(text, &values[idx]),
+            Values::Doubles(_, values) => write(text, &values[idx]),
             Values::Bytes(_, values) => write_bytes(values[idx].data(), kind, text)?,
             Values::FixedBytes(_, values) => write_bytes(values[idx].data(), kind, text)?,
         }
@@ -237,7 +237,7 @@ fn batch<T: DataType>(
     Ok((n, values.len()))
 }
 
-fn write(text: &mut String, value: impl std::fmt::Display) {
+fn write(text: &mut String, value: &dyn std::fmt::Display) {
     // Writing into a text does not fail.
     let _ = write!(text, "{value}");
 }
@@ -257,21 +257,21 @@ fn write_integer(value: i64, kind: Kind, text: &mut String) {
         }
         Kind::Clock { per_second } => {
             let seconds = value.div_euclid(per_second);
-            write(text, format_args!("{:02}:{:02}", seconds / 3600, seconds / 60 % 60));
+            write(text, &format_args!("{:02}:{:02}", seconds / 3600, seconds / 60 % 60));
             if seconds % 60 != 0 || value.rem_euclid(per_second) != 0 {
-                write(text, format_args!(":{:02}", seconds % 60));
+                write(text, &format_args!(":{:02}", seconds % 60));
             }
         }
         Kind::Days => {
             let day = TimeDelta::try_days(value).and_then(|days| NaiveDate::default().checked_add_signed(days));
             match day {
-                Some(day) => write(text, day),
-                None => write(text, value),
+                Some(day) => write(text, &day),
+                None => write(text, &value),
             }
         }
-        Kind::Number { is_unsigned: true, .. } => write(text, value.cast_unsigned()),
+        Kind::Number { is_unsigned: true, .. } => write(text, &value.cast_unsigned()),
         Kind::Number { scale, .. } => write_scaled(i128::from(value), scale, text),
-        Kind::Float | Kind::Text | Kind::Boolean => write(text, value),
+        Kind::Float | Kind::Text | Kind::Boolean => write(text, &value),
     }
 }
 
@@ -281,8 +281,8 @@ fn write_instant(value: i64, per_second: i64, is_utc: bool, text: &mut String) {
     let instant = u32::try_from(nanos).ok().and_then(|n| DateTime::from_timestamp(value.div_euclid(per_second), n));
     match instant {
         Some(instant) if is_utc => text.push_str(&instant.to_rfc3339_opts(SecondsFormat::AutoSi, true)),
-        Some(instant) => write(text, instant.naive_utc().format("%Y-%m-%dT%H:%M:%S%.f")),
-        None => write(text, value),
+        Some(instant) => write(text, &instant.naive_utc().format("%Y-%m-%dT%H:%M:%S%.f")),
+        None => write(text, &value),
     }
 }
 
@@ -293,18 +293,18 @@ fn write_julian(day: u32, nanos: u64, text: &mut String) {
     let seconds = (i64::from(day) - EPOCH_DAY) * 86_400 + i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX / 2);
     let rest = u32::try_from(nanos % 1_000_000_000).unwrap_or(0);
     match DateTime::from_timestamp(seconds, rest) {
-        Some(instant) => write(text, instant.naive_utc().format("%Y-%m-%dT%H:%M:%S%.f")),
-        None => write(text, seconds),
+        Some(instant) => write(text, &instant.naive_utc().format("%Y-%m-%dT%H:%M:%S%.f")),
+        None => write(text, &seconds),
     }
 }
 
 fn write_scaled(value: i128, scale: usize, text: &mut String) {
     if scale == 0 {
-        return write(text, value);
+        return write(text, &value);
     }
     let digits = format!("{:0width$}", value.unsigned_abs(), width = scale + 1);
     let (whole, fraction) = digits.split_at(digits.len() - scale);
-    write(text, format_args!("{}{whole}.{fraction}", if value < 0 { "-" } else { "" }));
+    write(text, &format_args!("{}{whole}.{fraction}", if value < 0 { "-" } else { "" }));
 }
 
 /// A text, or a decimal in two's complement, most significant byte first.

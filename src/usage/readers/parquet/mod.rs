@@ -1,8 +1,8 @@
 //! Parquet: tables by columns, as data platforms keep them. The grammar by the `parquet` library, without Arrow.
 //!
-//! A file is written out as a table of text, a row a line below the names of the columns, and read as such: what a column
-//! holds its name says, and units, sides and orders are told or asked for as in any table (`generic/`). So line 2 is the
-//! first row. What the types say is kept exactly:
+//! A file is written out as a table of text, a row a line below the names of the columns, and read as such: what a
+//! column holds its name says, and units, sides and orders are told or asked for as in any table (`generic/`). So
+//! line 2 is the first row. What the types say is kept exactly:
 //!
 //! | type | becomes |
 //! | --- | --- |
