@@ -33,12 +33,12 @@ const BLOCK: usize = 8;
 impl Cells {
     /// Adds up a series whose sums fit ([`sums_fit`]).
     ///
-    /// * `n_bits`: of the largest reading ([`n_bits`]).
-    /// * `slot_seconds`: width of a slot; a reading longer than a slot is spread evenly over its slots, the last
-    ///   one taking the rest, when `spread`; else it lies in the slot in which it starts.
+    /// * `stretches`: its readings; `n_bits`: of the largest, its sign left out.
+    /// * `slot_seconds`: width of a slot, at most a day; a reading longer than a slot is spread evenly over its slots, the
+    ///   last one taking the rest, when `spread`; else it lies in the slot in which it starts.
     pub(super) fn new(
         frame: &Frame,
-        series: &Series,
+        stretches: &[Stretch<'_>],
         n_bits: u32,
         slot_seconds: i64,
         with_maxima: bool,
@@ -48,13 +48,11 @@ impl Cells {
         let n_groups = frame.group_days.len();
         let width = n_slots + 1;
         let mut running = vec![0; n_groups * width];
-        let mut maxima = Maxima::new(series, n_bits, slot_seconds, if with_maxima { n_groups * n_slots } else { 0 });
-        for_each_stretch(series, frame.days.pieces(0..frame.days.len()), |piece, run, readings, local| {
+        let mut maxima = with_maxima.then(|| Maxima::new(stretches, n_bits, slot_seconds, n_groups * n_slots));
+        for Stretch { piece, seconds, readings, local, .. } in stretches {
             let group = frame.group_of_day[piece.day];
-            let seconds = i64::from(run.seconds);
-            let slot = usize::try_from(local / slot_seconds).unwrap_or(0).min(n_slots - 1);
+            let (slot, per_reading) = place(*local, *seconds, slot_seconds, n_slots);
             let energy = &mut running[group * width + 1 + slot..(group + 1) * width];
-            let per_reading = usize::try_from(seconds / slot_seconds).unwrap_or(1).max(1);
             if per_reading == 1 {
                 add(energy, readings);
             } else if spread {
@@ -62,11 +60,11 @@ impl Cells {
             } else {
                 add_strided(energy, readings, per_reading);
             }
-            if with_maxima {
+            if let Some(maxima) = &mut maxima {
                 let n_wide = if spread { per_reading } else { 1 };
-                maxima.raise(group * n_slots + slot..(group + 1) * n_slots, readings, per_reading, n_wide, seconds);
+                maxima.raise(group * n_slots + slot..(group + 1) * n_slots, readings, per_reading, n_wide, *seconds);
             }
-        });
+        }
         for group in running.chunks_exact_mut(width) {
             let mut sum = 0i64;
             for cell in group {
@@ -74,7 +72,7 @@ impl Cells {
                 *cell = sum;
             }
         }
-        let highest = maxima.into_milliwatts();
+        let highest = maxima.map_or_else(Vec::new, Maxima::into_milliwatts);
         let of_block = |block: &[i64]| block.iter().copied().max().unwrap_or(0);
         let highest_of_blocks = highest.chunks_exact(n_slots).flat_map(|row| row.chunks(BLOCK).map(of_block)).collect();
         Self { n_slots, running, highest, highest_of_blocks, slot_of_minute: slots_of_minutes(slot_seconds) }
@@ -104,6 +102,16 @@ impl Cells {
     }
 }
 
+/// The slot in which a reading starts, and the slots that it is long, at least one.
+pub(super) fn place(local: i64, seconds: i64, slot_seconds: i64, n_slots: usize) -> (usize, usize) {
+    if n_slots == 1 {
+        return (0, 1);
+    }
+    let count = |seconds: i64| usize::try_from(seconds / slot_seconds).unwrap_or(0);
+    let slot = if local == 0 { 0 } else { count(local).min(n_slots - 1) };
+    (slot, if seconds == slot_seconds { 1 } else { count(seconds).max(1) })
+}
+
 /// For each minute of a day, midnight at its end too, the first slot that starts then or later.
 fn slots_of_minutes(slot_seconds: i64) -> Vec<u16> {
     let mut slot = 0u16;
@@ -116,46 +124,88 @@ fn slots_of_minutes(slot_seconds: i64) -> Vec<u16> {
     (0..=SECONDS_OF_DAY / 60).map(first).collect()
 }
 
-/// Calls back with each stretch of readings that lies in one piece of a day: the piece, the run, the readings that
-/// start in the piece, and the seconds since local midnight at the first of them.
-pub(super) fn for_each_stretch(series: &Series, pieces: &[Piece], mut call: impl FnMut(&Piece, &Run, &[i64], i64)) {
+/// Readings in a row that start in one piece of a day.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch<'s> {
+    pub(super) piece: Piece,
+    /// Length of each reading.
+    pub(super) seconds: i64,
+    /// Milliwatt-hours.
+    pub(super) readings: &'s [i64],
+    /// Start of the first, seconds since the epoch.
+    pub(super) start: i64,
+    /// Seconds since local midnight at the first.
+    pub(super) local: i64,
+}
+
+/// The readings of a series that start in some pieces of days, in order of time.
+pub(super) fn stretches<'s>(series: &'s Series, pieces: &[Piece]) -> Vec<Stretch<'s>> {
     let runs = series.runs();
+    let mut stretches = Vec::with_capacity(pieces.len().min(series.n_readings()) + runs.len());
     let mut first_run = 0;
+    // The first reading of the first run that starts in the piece or later, where it is known from the piece before.
+    let mut known: Option<(i64, usize)> = None;
     for piece in pieces {
         while first_run < runs.len() && runs[first_run].end() <= piece.start {
             first_run += 1;
+            known = None;
         }
-        for run in &runs[first_run..] {
+        for (n, run) in runs[first_run..].iter().enumerate() {
             if run.start >= piece.end {
                 break;
             }
-            let range = readings_starting_in(run, piece);
-            if !range.is_empty() {
-                let first = run.start + i64::try_from(range.start).unwrap_or(0) * i64::from(run.seconds);
-                call(piece, run, &run.milliwatt_hours[range], piece.local + first - piece.start);
+            let from = match known.filter(|(instant, _)| n == 0 && *instant == piece.start) {
+                Some((_, reading)) => reading,
+                None => first_reading_from(run, piece.start),
+            };
+            let to = first_reading_from(run, piece.end);
+            if n == 0 {
+                known = Some((piece.end, to));
+            }
+            if from < to {
+                let seconds = i64::from(run.seconds);
+                let start = run.start + i64::try_from(from).unwrap_or(0) * seconds;
+                let local = piece.local + start - piece.start;
+                stretches.push(Stretch {
+                    piece: *piece,
+                    seconds,
+                    readings: &run.milliwatt_hours[from..to],
+                    start,
+                    local,
+                });
             }
         }
     }
+    stretches
 }
 
-fn readings_starting_in(run: &Run, piece: &Piece) -> Range<usize> {
+/// The first reading of a run that starts at an instant or later.
+fn first_reading_from(run: &Run, instant: i64) -> usize {
     let seconds = i64::from(run.seconds);
-    let index = |instant: i64| {
-        let reading = (instant - run.start + seconds - 1).div_euclid(seconds).max(0);
-        usize::try_from(reading).unwrap_or(0).min(run.milliwatt_hours.len())
-    };
-    index(piece.start)..index(piece.end)
+    let reading = (instant - run.start + seconds - 1).div_euclid(seconds).max(0);
+    usize::try_from(reading).unwrap_or(0).min(run.milliwatt_hours.len())
 }
 
 /// Sums are known to fit: without a check at each addition the loop runs on several readings at once.
+pub(super) fn sum(readings: &[i64]) -> i64 {
+    let (blocks, rest) = readings.as_chunks::<16>();
+    let add = |sum: i64, reading: &i64| sum.wrapping_add(*reading);
+    let of_blocks = blocks.iter().fold(0, |sum, block| block.iter().fold(sum, add));
+    rest.iter().fold(of_blocks, add)
+}
+
 fn add(cells: &mut [i64], readings: &[i64]) {
+    if let [whole_day] = cells {
+        *whole_day = whole_day.wrapping_add(sum(readings));
+        return;
+    }
     let n_fit = readings.len().min(cells.len());
     for (cell, reading) in cells.iter_mut().zip(&readings[..n_fit]) {
         *cell = cell.wrapping_add(*reading);
     }
     // A day longer than the clock says (a plan's own clock at the edge of a period): the last slot takes it.
     if let Some(last) = cells.last_mut() {
-        *last += readings[n_fit..].iter().sum::<i64>();
+        *last = last.wrapping_add(sum(&readings[n_fit..]));
     }
 }
 
@@ -191,9 +241,9 @@ enum Maxima {
 }
 
 impl Maxima {
-    fn new(series: &Series, n_bits: u32, slot_seconds: i64, n_cells: usize) -> Self {
-        let seconds = series.runs().first().map_or(SECONDS_OF_HOUR, |run| i64::from(run.seconds));
-        let is_even = series.runs().iter().all(|run| i64::from(run.seconds) == seconds) && seconds <= slot_seconds;
+    fn new(stretches: &[Stretch<'_>], n_bits: u32, slot_seconds: i64, n_cells: usize) -> Self {
+        let seconds = stretches.first().map_or(SECONDS_OF_HOUR, |stretch| stretch.seconds);
+        let is_even = stretches.iter().all(|stretch| stretch.seconds == seconds) && seconds <= slot_seconds;
         if is_even && n_bits < 32 {
             Self::Narrow { highest: vec![0; n_cells], per_hour: SECONDS_OF_HOUR / seconds }
         } else {
@@ -205,15 +255,22 @@ impl Maxima {
     fn raise(&mut self, cells: Range<usize>, readings: &[i64], stride: usize, n_wide: usize, seconds: i64) {
         match self {
             Self::Narrow { highest, .. } => {
-                for (cell, reading) in highest[cells].iter_mut().zip(readings) {
-                    #[expect(clippy::cast_possible_truncation, reason = "narrow readings have 31 bits and a sign")]
-                    let reading = *reading as i32;
-                    *cell = (*cell).max(reading);
+                let highest = &mut highest[cells];
+                let (each, beyond) = readings.split_at(readings.len().min(highest.len()));
+                for (cell, reading) in highest.iter_mut().zip(each) {
+                    *cell = (*cell).max(narrow(*reading));
+                }
+                if let Some(last) = highest.last_mut() {
+                    *last = beyond.iter().fold(*last, |most, reading| most.max(narrow(*reading)));
                 }
             }
             Self::Wide(highest) => {
                 let per_hour = SECONDS_OF_HOUR / seconds;
                 let highest = &mut highest[cells];
+                if let [whole_day] = highest {
+                    *whole_day = readings.iter().fold(*whole_day, |most, reading| most.max(reading * per_hour));
+                    return;
+                }
                 for (i, reading) in readings.iter().enumerate() {
                     for cell in highest.iter_mut().skip(i * stride).take(n_wide) {
                         *cell = (*cell).max(reading * per_hour);
@@ -231,19 +288,10 @@ impl Maxima {
     }
 }
 
-/// Bits of the largest reading, its sign left out.
-pub(super) fn n_bits(series: &Series) -> u32 {
-    let mut bits = 0i64;
-    for run in series.runs() {
-        let of_run = run.milliwatt_hours.iter().fold(0, |bits, reading| bits | reading);
-        // Of a number and its complement one is not negative and bounds the magnitude.
-        bits |= if of_run < 0 {
-            run.milliwatt_hours.iter().fold(0, |bits, reading| bits | (reading ^ (reading >> 63)))
-        } else {
-            of_run
-        };
-    }
-    64 - bits.leading_zeros()
+fn narrow(reading: i64) -> i32 {
+    #[expect(clippy::cast_possible_truncation, reason = "narrow readings have 31 bits and a sign")]
+    let reading = reading as i32;
+    reading
 }
 
 /// Whether every sum of these readings, and each as power, fits 64 bits.
@@ -257,17 +305,16 @@ pub(super) fn sums_fit(series: &Series, n_bits: u32) -> bool {
 }
 
 /// Lengths of readings and where they begin within their length on the local clock, seconds.
-pub(super) fn grids(frame: &Frame, series: &Series) -> BTreeSet<(i64, i64)> {
+pub(super) fn grids(stretches: &[Stretch<'_>]) -> BTreeSet<(i64, i64)> {
     let mut grids = BTreeSet::new();
     let mut last = None;
-    for_each_stretch(series, frame.days.pieces(0..frame.days.len()), |_, run, _, local| {
-        let seconds = i64::from(run.seconds);
-        let grid = (seconds, local.rem_euclid(seconds));
-        if last != Some(grid) {
-            grids.insert(grid);
-            last = Some(grid);
+    for stretch in stretches {
+        let place = (stretch.seconds, stretch.local);
+        if last != Some(place) {
+            grids.insert((stretch.seconds, stretch.local.rem_euclid(stretch.seconds)));
+            last = Some(place);
         }
-    });
+    }
     grids
 }
 

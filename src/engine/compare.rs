@@ -1,6 +1,6 @@
 //! A question answered: one pass over the readings, then each plan from the cells.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{Datelike, NaiveDate};
 use chrono_tz::Tz;
@@ -17,6 +17,7 @@ use super::result::{ComparisonResult, UsageSummary};
 use super::{EngineError, PlanFault, PlanToBill, Question, coverage, spot};
 use crate::tariff::model::{MeasureId, Plan, PlanPlace};
 use crate::tariff::{Tariff, TariffError};
+use crate::usage::Channel;
 use crate::words::{AttributeValue, PlanReference};
 
 /// A plan whose versions have been put under the conventions of the question.
@@ -90,8 +91,8 @@ impl<'a> Aggregated<'a> {
             }
         }
         let channels_read = plans.iter().flat_map(Prepared::documents).flat_map(|plan| &plan.reads);
-        let usage = coverage::usage(question, &channels_read.map(|read| &read.channel).collect())?;
-        let mut grounds = grounds(question, &plans);
+        let (usage, n_bits) = coverage::usage(question, &channels_read.map(|read| &read.channel).collect())?;
+        let mut grounds = grounds(question, &plans, &n_bits);
         plans.retain_mut(|plan| {
             let ground = grounds.get_mut(&plan.time_zone).expect("every clock of a plan has its ground");
             match want(question, ground, plan) {
@@ -261,7 +262,11 @@ fn missing_series(question: &Question, plan: &PlanToBill, tariffs: &[Tariff]) ->
 }
 
 /// One ground for each clock, its days cut wherever a plan changes.
-fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz, Ground<'a>> {
+fn grounds<'a>(
+    question: &'a Question,
+    prepared: &[Prepared<'_>],
+    n_bits: &BTreeMap<Channel, u32>,
+) -> HashMap<Tz, Ground<'a>> {
     let mut by_clock: HashMap<Tz, Vec<&Prepared<'_>>> = HashMap::new();
     for plan in prepared {
         by_clock.entry(plan.time_zone).or_default().push(plan);
@@ -279,7 +284,7 @@ fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz,
             let schedules: Vec<_> =
                 plans.iter().flat_map(|plan| plan.documents()).flat_map(|plan| &plan.schedules).collect();
             let frame = Frame::new(question, time_zone, &cuts, &schedules);
-            (time_zone, Ground::new(frame, question))
+            (time_zone, Ground::new(frame, question, n_bits))
         })
         .collect()
 }

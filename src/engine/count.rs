@@ -53,16 +53,10 @@ impl Biller<'_> {
     /// Local days on which a period can occur.
     #[inline]
     pub(super) fn n_days(&self, span: Span, period: Option<PeriodRef>) -> i64 {
-        let frame = &self.ground.frame;
-        let mut n_days = 0;
-        if period.is_none() {
-            n_days = frame.days_of(&span.segments()).len();
-        } else {
-            for segment in span.segments() {
-                n_days += if self.occurs(span, segment, period) { frame.segments[segment].len() } else { 0 };
-            }
+        match period {
+            None => i64::try_from(self.ground.frame.days_of(&span.segments()).len()).unwrap_or(i64::MAX),
+            Some(period) => i64::from(self.documents[span.document].n_days(span.segments(), period)),
         }
-        i64::try_from(n_days).unwrap_or(i64::MAX)
     }
 
     #[inline]

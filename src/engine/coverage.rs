@@ -21,6 +21,8 @@ const DAY_SECONDS: i64 = 86_400;
 #[derive(Debug)]
 struct Coverage {
     milliwatt_hours: i128,
+    /// The bits that are set in some magnitude of the channel.
+    bits: i64,
     intervals: u64,
     estimated: u64,
     filled_zero: u64,
@@ -28,18 +30,24 @@ struct Coverage {
     gaps: Vec<Gap>,
 }
 
-/// Sums up the readings of the period.
+/// Sums up the readings of the period; with the bits of the largest reading of each channel, its sign left out, those
+/// outside the period looked at too.
 ///
 /// # Errors
 /// [`EngineError::UsageIncomplete`] when a channel that a plan reads and that has readings, or the channel that
 /// stands for the whole, has fewer than the least coverage.
-pub(super) fn usage(question: &Question, channels_read: &BTreeSet<&Channel>) -> Result<UsageSummary, EngineError> {
+pub(super) fn usage(
+    question: &Question,
+    channels_read: &BTreeSet<&Channel>,
+) -> Result<(UsageSummary, BTreeMap<Channel, u32>), EngineError> {
     let period = instants(question.time_zone, &question.period);
     let of = |channel: &Channel| question.readings.get(channel).map(|series| coverage(series, &period));
     let mut by_channel: BTreeMap<Channel, Coverage> = BTreeMap::new();
     for channel in question.readings.keys() {
         by_channel.extend(of(channel).map(|coverage| (channel.clone(), coverage)));
     }
+    let n_bits = by_channel.iter().map(|(channel, coverage)| (channel.clone(), 64 - coverage.bits.leading_zeros()));
+    let n_bits: BTreeMap<Channel, u32> = n_bits.collect();
     let import = Channel::import();
     let standing = if by_channel.get(&import).is_some_and(|coverage| coverage.intervals > 0) {
         import.clone()
@@ -60,7 +68,7 @@ pub(super) fn usage(question: &Question, channels_read: &BTreeSet<&Channel>) -> 
         let milliwatt_hours = coverage.map_or(0, |coverage| coverage.milliwatt_hours);
         Exact::scaled(milliwatt_hours, 6).text(0).ok_or(EngineError::TooLarge)
     };
-    Ok(UsageSummary {
+    let usage = UsageSummary {
         import_kwh: kwh(import)?,
         export_kwh: kwh(Channel::export())?,
         days: u32::try_from(question.period.n_days()).unwrap_or(u32::MAX),
@@ -70,7 +78,8 @@ pub(super) fn usage(question: &Question, channels_read: &BTreeSet<&Channel>) -> 
         filled_zero: whole.filled_zero,
         missing: whole.missing,
         gaps: whole.gaps,
-    })
+    };
+    Ok((usage, n_bits))
 }
 
 fn check(question: &Question, channel: &Channel, coverage: &Coverage) -> Result<(), EngineError> {
@@ -88,21 +97,33 @@ fn check(question: &Question, channel: &Channel, coverage: &Coverage) -> Result<
 }
 
 fn coverage(series: &Series, period: &Range<i64>) -> Coverage {
-    let mut found =
-        Coverage { milliwatt_hours: 0, intervals: 0, estimated: 0, filled_zero: 0, missing: 0, gaps: Vec::new() };
-    let clipped: Vec<(&Run, Range<usize>)> = series
-        .runs()
-        .iter()
-        .map(|run| (run, readings_within(run, period)))
-        .filter(|(_, readings)| !readings.is_empty())
-        .collect();
+    let mut found = Coverage {
+        milliwatt_hours: 0,
+        bits: 0,
+        intervals: 0,
+        estimated: 0,
+        filled_zero: 0,
+        missing: 0,
+        gaps: Vec::new(),
+    };
+    let mut clipped: Vec<(&Run, Range<usize>)> = Vec::with_capacity(series.runs().len());
+    for run in series.runs() {
+        let readings = readings_within(run, period);
+        let (before, after) = (&run.milliwatt_hours[..readings.start], &run.milliwatt_hours[readings.end..]);
+        found.bits |= magnitude_bits(before) | magnitude_bits(after);
+        if !readings.is_empty() {
+            clipped.push((run, readings));
+        }
+    }
     let seconds = usual_length(&clipped);
     let mut covered_to = period.start;
     for (run, readings) in &clipped {
         let start_of = |index: usize| run.start + i64::try_from(index).unwrap_or(0) * i64::from(run.seconds);
         found.gap(covered_to, start_of(readings.start), seconds);
         covered_to = start_of(readings.end).max(covered_to);
-        found.milliwatt_hours += exact_sum(&run.milliwatt_hours[readings.clone()]);
+        let (sum, bits) = exact_sum(&run.milliwatt_hours[readings.clone()]);
+        found.milliwatt_hours += sum;
+        found.bits |= bits;
         found.intervals += readings.len() as u64;
         let mut first = 0;
         for (n, quality) in &run.qualities {
@@ -119,16 +140,27 @@ fn coverage(series: &Series, period: &Range<i64>) -> Coverage {
     found
 }
 
-/// The sum, whatever its size. A block of readings that all have 32 bits sums up in 64.
-fn exact_sum(readings: &[i64]) -> i128 {
+/// The sum, whatever its size, and the bits of the magnitudes. A block of readings that all have 32 bits sums up in 64.
+fn exact_sum(readings: &[i64]) -> (i128, i64) {
     const NARROW: i64 = 0xffff_ffff;
-    let mut sum = 0;
+    let (mut sum, mut bits) = (0, 0);
     for block in readings.chunks(1 << 16) {
-        let (bits, of_block) =
+        let (of_all, of_block) =
             block.iter().fold((0, 0i64), |(bits, sum), reading| (bits | reading, sum.wrapping_add(*reading)));
-        sum += if bits & !NARROW == 0 { i128::from(of_block) } else { block.iter().map(|e| i128::from(*e)).sum() };
+        if of_all & !NARROW == 0 {
+            sum += i128::from(of_block);
+            bits |= of_all;
+        } else {
+            sum += block.iter().map(|reading| i128::from(*reading)).sum::<i128>();
+            bits |= magnitude_bits(block);
+        }
     }
-    sum
+    (sum, bits)
+}
+
+/// The bits that are set in some magnitude: of a number and its complement one is not negative and bounds it.
+fn magnitude_bits(readings: &[i64]) -> i64 {
+    readings.iter().fold(0, |bits, reading| bits | (reading ^ (reading >> 63)))
 }
 
 impl Coverage {

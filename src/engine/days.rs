@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::aggregate::{SECONDS_OF_HOUR, for_each_stretch, share_of};
+use super::aggregate::{SECONDS_OF_HOUR, Stretch, share_of};
 use super::frame::Frame;
 use crate::usage::{Reading, Series};
 
@@ -22,20 +22,13 @@ pub(super) fn without_power(grids: &BTreeSet<(i64, i64)>) -> Option<i64> {
 }
 
 /// The length of the first reading of more than an hour that ends on another local day than it begins on, seconds.
-pub(super) fn past_midnight(frame: &Frame, series: &Series, grids: &BTreeSet<(i64, i64)>) -> Option<i64> {
-    if !has_long_readings(grids) {
-        return None;
-    }
-    let mut found = None;
-    for_each_stretch(series, frame.days.pieces(0..frame.days.len()), |piece, run, readings, local| {
-        let seconds = i64::from(run.seconds);
-        let n_readings = i64::try_from(readings.len()).unwrap_or(i64::MAX);
-        let end = (piece.start + local - piece.local).saturating_add(n_readings.saturating_mul(seconds));
-        if seconds > SECONDS_OF_HOUR && end > frame.days.end(piece.day) {
-            found = found.or(Some(seconds));
-        }
-    });
-    found
+pub(super) fn past_midnight(frame: &Frame, stretches: &[Stretch<'_>]) -> Option<i64> {
+    let ends_late = |stretch: &&Stretch<'_>| {
+        let n_readings = i64::try_from(stretch.readings.len()).unwrap_or(i64::MAX);
+        let end = stretch.start.saturating_add(n_readings.saturating_mul(stretch.seconds));
+        stretch.seconds > SECONDS_OF_HOUR && end > frame.days.end(stretch.piece.day)
+    };
+    stretches.iter().find(ends_late).map(|stretch| stretch.seconds)
 }
 
 /// The same readings, those of more than an hour in even parts as long as a slot; the last part takes the rest.

@@ -2,12 +2,14 @@
 //! worked out once for all billing months.
 
 use super::Question;
+use super::frame::Frame;
 use super::ground::{Ground, Table};
 use super::measure::period_index;
 use super::spot::CostTable;
 use super::terms::Terms;
 use crate::tariff::model::{Measure, MeasureId, PeriodRef, Plan, Read, Rounding};
 use crate::tariff::number::RoundingMode;
+use crate::tariff::schedule::Schedule;
 use crate::tariff::{ConventionOverrides, RoundingOverride, currency_unit};
 use crate::usage::Channel;
 
@@ -23,6 +25,8 @@ pub(super) struct Document<'a> {
     pub(super) total_rounding: Option<Rounding>,
     /// By charge.
     pub(super) terms: Vec<Terms>,
+    /// By schedule: for each segment and period its days, 0 where the period cannot occur.
+    n_days: Vec<Vec<u32>>,
     /// By measure: the tables of what it reads itself, the export second.
     tables_of: Vec<[u32; 2]>,
     /// By measure, for those whose values are remembered: its place among them.
@@ -45,6 +49,7 @@ impl<'a> Document<'a> {
             conventions: plan.sources.iter().map(|source| overrides.over(source.conventions)).collect(),
             total_rounding: total_rounding(plan, overrides.rounding),
             terms: Vec::with_capacity(plan.charges.len()),
+            n_days: plan.schedules.iter().map(|schedule| days_of_periods(&ground.frame, schedule)).collect(),
             tables_of: Vec::with_capacity(plan.measures.len()),
             kept: Vec::with_capacity(plan.measures.len()),
             n_kept: 0,
@@ -60,6 +65,18 @@ impl<'a> Document<'a> {
             document.terms.push(terms);
         }
         document
+    }
+
+    /// Days of segments on which a period can occur by its months and season.
+    #[inline]
+    pub(super) fn n_days(&self, segments: std::ops::Range<usize>, period: PeriodRef) -> u32 {
+        let width = self.plan.schedules[period.schedule].periods.len();
+        let of_schedule = &self.n_days[period.schedule];
+        let mut n_days = 0;
+        for segment in segments {
+            n_days += of_schedule[segment * width + period.period];
+        }
+        n_days
     }
 
     /// The table of a channel and schedule.
@@ -98,6 +115,16 @@ impl<'a> Document<'a> {
             _ => [0, 0],
         }
     }
+}
+
+fn days_of_periods(frame: &Frame, schedule: &Schedule) -> Vec<u32> {
+    let mut n_days = Vec::with_capacity(frame.segments.len() * schedule.periods.len());
+    for (segment, day) in frame.segments.iter().zip(&frame.segment_days) {
+        let of_segment = small(segment.len());
+        let periods = 0..schedule.periods.len();
+        n_days.extend(periods.map(|period| if schedule.occurs_on(*day, period) { of_segment } else { 0 }));
+    }
+    n_days
 }
 
 /// By period of a read's schedule, whether some measure looks at its highest power.
@@ -157,7 +184,7 @@ fn is_kept(measure: &Measure) -> bool {
 }
 
 pub(super) fn small(index: usize) -> u32 {
-    u32::try_from(index).expect("a plan has at most 100,000 measures")
+    u32::try_from(index).expect("a plan has at most 100,000 measures, a period fewer days")
 }
 
 /// The rounding of a plan's total, or what stands in place of it.

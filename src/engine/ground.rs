@@ -1,12 +1,14 @@
 //! What all plans of one clock share: the frame, and the cells of every channel they read.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
 use super::Question;
-use super::aggregate::{self, Cells};
+use super::aggregate::{self, Cells, Stretch};
+use super::clock::SECONDS_OF_DAY;
 use super::days;
 use super::during::{self, DayPeriods};
 use super::frame::Frame;
@@ -31,6 +33,8 @@ pub(super) struct Ground<'a> {
 #[derive(Debug)]
 struct ChannelGround<'a> {
     series: &'a Series,
+    /// Its readings, by the pieces of days in which they start.
+    stretches: Vec<Stretch<'a>>,
     /// Bits of the largest reading.
     n_bits: u32,
     grids: BTreeSet<(i64, i64)>,
@@ -38,6 +42,8 @@ struct ChannelGround<'a> {
     past_midnight: Option<i64>,
     /// The slots in which every reading begins and ends, seconds.
     natural_slot: i64,
+    /// Whether some plan looks at the hours of its readings.
+    by_hours: bool,
     /// The grains that plans need, and whether they need maxima.
     wanted: BTreeMap<Grain, bool>,
     cells: BTreeMap<Grain, Cells>,
@@ -65,18 +71,23 @@ pub(super) enum Boundary {
 
 impl<'a> Ground<'a> {
     /// The frame and its channels, nothing added up yet.
-    pub(super) fn new(frame: Frame, question: &'a Question) -> Self {
+    ///
+    /// * `n_bits`: by channel, of the largest reading.
+    pub(super) fn new(frame: Frame, question: &'a Question, n_bits: &BTreeMap<Channel, u32>) -> Self {
         let channels = question
             .readings
             .iter()
             .map(|(channel, series)| {
-                let grids = aggregate::grids(&frame, series);
+                let stretches = aggregate::stretches(series, frame.days.pieces(0..frame.days.len()));
+                let grids = aggregate::grids(&stretches);
                 let ground = ChannelGround {
                     series,
-                    n_bits: aggregate::n_bits(series),
+                    n_bits: n_bits.get(channel).copied().unwrap_or(64),
                     natural_slot: aggregate::slot_seconds(&grids),
-                    past_midnight: days::past_midnight(&frame, series, &grids),
+                    past_midnight: days::past_midnight(&frame, &stretches),
                     grids,
+                    stretches,
+                    by_hours: false,
                     wanted: BTreeMap::new(),
                     cells: BTreeMap::new(),
                     in_parts: BTreeMap::new(),
@@ -104,6 +115,7 @@ impl<'a> Ground<'a> {
             {
                 return Err(TooCoarse { read, seconds, boundary: Some(boundary) });
             }
+            channel.by_hours |= read.schedule.is_some();
             *channel.wanted.entry(grain).or_default() |= read.maxima;
             splits |= grain.1;
         }
@@ -138,18 +150,32 @@ impl<'a> Ground<'a> {
         }
         let frame = &self.frame;
         self.channels.par_iter_mut().for_each(|(_, channel)| {
-            let ChannelGround { series, n_bits, wanted, cells, grids, in_parts, .. } = channel;
-            if days::has_long_readings(grids) {
-                let spread = wanted.keys().filter(|grain| grain.1);
-                in_parts.extend(spread.map(|grain| (*grain, days::in_parts(series, grain.0))));
+            if days::has_long_readings(&channel.grids) {
+                let spread = channel.wanted.keys().filter(|grain| grain.1);
+                channel.in_parts.extend(spread.map(|grain| (*grain, days::in_parts(channel.series, grain.0))));
             }
-            cells.extend(wanted.iter().map(|(grain, with_maxima)| {
-                let series = in_parts.get(grain).unwrap_or(series);
-                (*grain, Cells::new(frame, series, *n_bits, grain.0, *with_maxima, grain.1))
-            }));
+            for (grain, with_maxima) in &channel.wanted {
+                // Where no plan looks at hours the day is one slot.
+                let slot = if channel.by_hours { grain.0 } else { SECONDS_OF_DAY };
+                let cells = |stretches: &[Stretch<'_>]| {
+                    Cells::new(frame, stretches, channel.n_bits, slot, *with_maxima, grain.1)
+                };
+                let cells = match channel.in_parts.get(grain) {
+                    Some(parts) => cells(&aggregate::stretches(parts, frame.days.pieces(0..frame.days.len()))),
+                    None => cells(&channel.stretches),
+                };
+                channel.cells.insert(*grain, cells);
+            }
         });
         let channels = &self.channels;
-        self.spot.aggregate(frame, |channel, grain| channels.get(channel).map(|channel| channel.series_at(grain)));
+        self.spot.aggregate(frame, |channel, grain| {
+            let channel = channels.get(channel)?;
+            let stretches = match channel.in_parts.get(&grain) {
+                Some(parts) => Cow::Owned(aggregate::stretches(parts, frame.days.pieces(0..frame.days.len()))),
+                None => Cow::Borrowed(channel.stretches.as_slice()),
+            };
+            Some((stretches, channel.n_bits))
+        });
         Some(())
     }
 
@@ -329,19 +355,18 @@ impl Table {
         let schedule = self.read.schedule.map(|schedule| &plan.schedules[schedule]);
         let mut known_day = None;
         let mut periods = None;
-        aggregate::for_each_stretch(series, frame.days.pieces(days), |piece, run, readings, local| {
+        for Stretch { piece, seconds, readings, local, .. } in aggregate::stretches(series, frame.days.pieces(days)) {
             if let Some(schedule) = schedule
                 && known_day != Some(piece.day)
             {
                 periods = Some(DayPeriods::new(frame, ground.calendars, schedule, piece.day));
                 known_day = Some(piece.day);
             }
-            let seconds = i64::from(run.seconds);
             let n_parts = if spread { usize::try_from(seconds / slot).unwrap_or(1).max(1) } else { 1 };
             let part_seconds = seconds / i64::try_from(n_parts).unwrap_or(1);
+            let per_hour = 3600 / seconds;
             let mut at = local;
             for reading in readings {
-                let power = reading * (3600 / seconds);
                 for part in 0..n_parts {
                     let minute = u16::try_from(at / 60).unwrap_or(u16::MAX).min(1439);
                     let start = piece.start + at - piece.local;
@@ -354,13 +379,13 @@ impl Table {
                         local: at,
                         seconds: part_seconds,
                         milliwatt_hours: aggregate::share_of(*reading, part, n_parts),
-                        milliwatts: power,
+                        milliwatts: reading * per_hour,
                         period,
                     });
                     at += part_seconds;
                 }
             }
-        });
+        }
     }
 }
 

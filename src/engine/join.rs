@@ -3,11 +3,9 @@
 //! A reading takes the price that holds while it lasts. One that a change of price cuts in two is refused, or split
 //! evenly if the tenant says so; one without a price is told, never taken as free. Source: PLAN-MODEL section 5, need F.
 
-use super::aggregate::{for_each_stretch, gcd, share_of};
-use super::calendar::Piece;
+use super::aggregate::{Stretch, gcd, share_of};
 use super::ground::Grain;
 use super::series::{Price, PriceRun, PriceSeries};
-use crate::usage::Series;
 
 /// Where readings in a row lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,20 +65,18 @@ pub(super) enum Why {
     Cut(i64),
 }
 
-/// Calls back with the readings that start in some pieces of days, in order of time.
+/// Calls back with readings in order of time.
 pub(super) fn join(
-    series: &Series,
+    stretches: &[Stretch<'_>],
     prices: &PriceSeries,
-    pieces: &[Piece],
     (slot, spread): Grain,
     split_evenly: bool,
     mut call: impl FnMut(At, Found<'_>),
 ) {
     let mut runs = prices.runs();
-    for_each_stretch(series, pieces, |piece, run, readings, local| {
-        let seconds = i64::from(run.seconds);
+    for Stretch { piece, seconds, readings, start, local } in stretches.iter().copied() {
         let n_parts = if spread { usize::try_from(seconds / slot).unwrap_or(1).max(1) } else { 1 };
-        let mut at = At { day: piece.day, local, start: piece.start + local - piece.local, seconds };
+        let mut at = At { day: piece.day, local, start, seconds };
         let mut rest = readings;
         while let Some((reading, others)) = rest.split_first() {
             while runs.first().is_some_and(|run| run.end() <= at.start) {
@@ -101,7 +97,7 @@ pub(super) fn join(
             at = at.after(1);
             rest = others;
         }
-    });
+    }
 }
 
 impl At {

@@ -72,9 +72,9 @@ impl<'a> Biller<'a> {
         lines: &mut Unsettled,
     ) -> Result<(), Stop> {
         for (index, part) in charge.parts.iter().enumerate() {
-            let slice = Slice::once(0, self.quantity(terms.parts[index].quantity, span)?);
+            let quantity = self.quantity(terms.parts[index].quantity, span)?;
             if let Some(per) = self.per(charge, period_of(charge, part), span)? {
-                self.add_line(charge, terms, index, &slice, &per, span, lines)?;
+                self.add_line(charge, terms, (index, 0), quantity, &per, span, lines)?;
             }
         }
         Ok(())
@@ -199,7 +199,7 @@ impl<'a> Biller<'a> {
             let part = &charge.parts[index];
             let Some(per) = self.per(charge, period_of(charge, part), span)? else { continue };
             for (_, slice) in of_part {
-                self.add_line(charge, terms, index, slice, &per, span, lines)?;
+                self.add_line(charge, terms, (index, slice.step), slice.quantity.clone(), &per, span, lines)?;
                 if let Some(id) = part.steps[slice.step].amount {
                     let amount = signed(charge, self.measure(id, span)?);
                     let n_times = Exact::whole(slice.n_reached).times(&per);
@@ -213,7 +213,7 @@ impl<'a> Biller<'a> {
 
     /// Adds the line of one slice at the price of its step, the step's own amount left out.
     ///
-    /// * `index`: of the part.
+    /// * `(part, step)`: where the slice lies.
     #[expect(
         clippy::too_many_arguments,
         reason = "the place of the slice in the plan, the factor, the days, the lines"
@@ -222,15 +222,15 @@ impl<'a> Biller<'a> {
         &mut self,
         charge: &'a Charge,
         terms: &'a Terms,
-        index: usize,
-        slice: &Slice,
+        (part, step): (usize, usize),
+        quantity: Exact,
         per: &Exact,
         span: Span,
         lines: &mut Unsettled,
     ) -> Result<(), Stop> {
-        let part = &charge.parts[index];
-        let quantity = if per.is_one() { slice.quantity.clone() } else { slice.quantity.times(per) };
-        let (rate, exact) = match &terms.rates[terms.parts[index].first_step + slice.step] {
+        let part = &terms.parts[part];
+        let quantity = if per.is_one() { quantity } else { quantity.times(per) };
+        let (rate, exact) = match &terms.rates[part.first_step + step] {
             Rate::Free => (None, Exact::ZERO),
             Rate::Known(rate) => (Some(rate.clone()), quantity.times(rate)),
             Rate::Measured(price) => self.measured_price(charge, *price, &quantity, per, span)?,
@@ -240,8 +240,8 @@ impl<'a> Biller<'a> {
         }
         lines.exact.push(exact);
         lines.lines.push(Line {
-            period: part.period.map(small),
-            step: (part.steps.len() > 1).then(|| small(slice.step)),
+            period: part.period,
+            step: part.has_steps.then(|| small(step)),
             quantity,
             rate,
             money: Money::ZERO,

@@ -11,6 +11,7 @@ mod calendar;
 mod clock;
 mod compare;
 mod condition;
+mod cost;
 mod count;
 mod coverage;
 mod days;

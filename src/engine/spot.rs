@@ -1,29 +1,41 @@
 //! What energy costs at the prices of a series: summed up once for each channel and series, in cells as the energy is, so
 //! that any schedule reads it as differences. Factor and adder come after. Source: PLAN-MODEL section 5, need F.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Question;
+use super::aggregate::{Stretch, place, stretches};
+use super::clock::SECONDS_OF_DAY;
+use super::cost::{Sum, add};
 use super::coverage::instant_text;
 use super::document::Document;
 use super::during::{self, DayPeriods};
 use super::frame::Frame;
 use super::ground::{Grain, Ground};
-use super::join::{At, Found, Lane, Why, join};
+use super::join::{At, Found, Why, join};
 use super::measure::{Biller, Span, Stop};
-use super::series::{PriceSeries, magnitude_bits};
+use super::series::PriceSeries;
 use crate::tariff::model::{CostRead, CostSpec, MeasureId, Plan};
 use crate::tariff::number::Exact;
-use crate::usage::{Channel, Series};
+use crate::usage::Channel;
 
 /// The price series of a question, joined with the channels that plans price by them.
 #[derive(Debug)]
 pub(super) struct Spot<'a> {
     prices: &'a BTreeMap<String, Arc<PriceSeries>>,
     split_evenly: bool,
-    cells: BTreeMap<Key, Option<CostCells>>,
+    wanted: BTreeMap<Key, Wanted>,
+}
+
+/// What plans want of a channel and series.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// Whether some plan looks at the hours of the readings.
+    by_hours: bool,
+    cells: Option<CostCells>,
 }
 
 /// A channel, a series and the slots at which plans read them.
@@ -59,32 +71,35 @@ impl<'a> Spot<'a> {
     /// The series of a question, nothing joined yet.
     pub(super) fn new(question: &'a Question) -> Self {
         let split_evenly = question.options.split_intervals_even;
-        Self { prices: &question.price_series, split_evenly, cells: BTreeMap::new() }
+        Self { prices: &question.price_series, split_evenly, wanted: BTreeMap::new() }
     }
 
     /// Notes that a plan reads a channel by a series, which is there.
     pub(super) fn want(&mut self, cost: &CostRead, grain: Grain) {
-        self.cells.entry((cost.read.channel.clone(), cost.series.clone(), grain)).or_default();
+        let key = (cost.read.channel.clone(), cost.series.clone(), grain);
+        self.wanted.entry(key).or_default().by_hours |= cost.read.schedule.is_some();
     }
 
     /// Joins what is wanted: one pass over the readings for each channel and series.
     ///
-    /// * `series`: the readings of a channel as they are read at a grain.
+    /// * `readings`: of a channel as they are read at a grain, and the bits of the largest.
     pub(super) fn aggregate<'s>(
         &mut self,
         frame: &Frame,
-        series: impl Fn(&Channel, Grain) -> Option<&'s Series> + Sync,
+        readings: impl Fn(&Channel, Grain) -> Option<(Cow<'s, [Stretch<'s>]>, u32)> + Sync,
     ) {
         use rayon::prelude::*;
-        self.cells.par_iter_mut().for_each(|((channel, name, grain), cells)| {
-            if let (Some(series), Some(prices)) = (series(channel, *grain), self.prices.get(name)) {
-                *cells = Some(CostCells::new(frame, series, prices, *grain, self.split_evenly));
+        self.wanted.par_iter_mut().for_each(|((channel, name, grain), wanted)| {
+            if let (Some((stretches, n_bits)), Some(prices)) = (readings(channel, *grain), self.prices.get(name)) {
+                let slot = if wanted.by_hours { grain.0 } else { SECONDS_OF_DAY };
+                let cells = CostCells::new(frame, &stretches, n_bits, prices, (*grain, slot), self.split_evenly);
+                wanted.cells = Some(cells);
             }
         });
     }
 
     fn cells(&self, cost: &CostRead, grain: Grain) -> Option<&CostCells> {
-        self.cells.get(&(cost.read.channel.clone(), cost.series.clone(), grain))?.as_ref()
+        self.wanted.get(&(cost.read.channel.clone(), cost.series.clone(), grain))?.cells.as_ref()
     }
 }
 
@@ -96,56 +111,29 @@ pub(super) fn was_split(ground: &Ground<'_>, plan: &Plan) -> bool {
     })
 }
 
-/// A sum of products that is wide enough for all of them: their bits were counted, so that nothing is checked on the way.
-trait Sum: Copy + Default {
-    fn plus(self, other: Self) -> Self;
-    fn product(milliwatt_hours: i64, price: i64) -> Self;
-    fn of(cost: i128) -> Self;
-}
-
-impl Sum for i64 {
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-
-    fn product(milliwatt_hours: i64, price: i64) -> Self {
-        milliwatt_hours.wrapping_mul(price)
-    }
-
-    fn of(cost: i128) -> Self {
-        Self::try_from(cost).expect("the bits of readings and prices were counted")
-    }
-}
-
-impl Sum for i128 {
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-
-    fn product(milliwatt_hours: i64, price: i64) -> Self {
-        Self::from(milliwatt_hours).wrapping_mul(Self::from(price))
-    }
-
-    fn of(cost: i128) -> Self {
-        cost
-    }
-}
-
 impl CostCells {
-    fn new(frame: &Frame, series: &Series, prices: &PriceSeries, grain: Grain, split_evenly: bool) -> Self {
+    /// * `slot_seconds`: width of the cells; of the slots at which readings are spread it is `grain`'s.
+    fn new(
+        frame: &Frame,
+        stretches: &[Stretch<'_>],
+        n_bits: u32,
+        prices: &PriceSeries,
+        (grain, slot_seconds): (Grain, i64),
+        split_evenly: bool,
+    ) -> Self {
         let mut cells = Self {
-            slot_seconds: grain.0,
-            n_slots: usize::try_from(86_400 / grain.0).unwrap_or(1),
+            slot_seconds,
+            n_slots: usize::try_from(SECONDS_OF_DAY / slot_seconds).unwrap_or(1),
             running: Running::Narrow(Vec::new()),
             blocked: Vec::new(),
             was_split: false,
         };
-        let n_bits = series.runs().iter().map(|run| magnitude_bits(&run.milliwatt_hours)).max().unwrap_or(0);
-        let n_sum_bits = usize::BITS - series.n_readings().leading_zeros();
+        let n_readings: usize = stretches.iter().map(|stretch| stretch.readings.len()).sum();
+        let n_sum_bits = usize::BITS - n_readings.leading_zeros();
         cells.running = if n_bits + n_sum_bits + prices.n_bits() < 63 {
-            Running::Narrow(cells.sum_up(frame, series, prices, grain, split_evenly))
+            Running::Narrow(cells.sum_up(frame, stretches, prices, grain, split_evenly))
         } else {
-            Running::Wide(cells.sum_up(frame, series, prices, grain, split_evenly))
+            Running::Wide(cells.sum_up(frame, stretches, prices, grain, split_evenly))
         };
         cells
     }
@@ -153,24 +141,19 @@ impl CostCells {
     fn sum_up<S: Sum>(
         &mut self,
         frame: &Frame,
-        series: &Series,
+        stretches: &[Stretch<'_>],
         prices: &PriceSeries,
         grain: Grain,
         split_evenly: bool,
     ) -> Vec<S> {
         let width = self.n_slots + 1;
         let mut running = vec![S::default(); frame.group_days.len() * width];
-        let pieces = frame.days.pieces(0..frame.days.len());
-        join(series, prices, pieces, grain, split_evenly, |at, found| {
+        join(stretches, prices, grain, split_evenly, |at, found| {
             let group = frame.group_of_day[at.day];
-            let slot = usize::try_from(at.local / self.slot_seconds).unwrap_or(0).min(self.n_slots - 1);
+            let (slot, stride) = place(at.local, at.seconds, self.slot_seconds, self.n_slots);
             let cells = &mut running[group * width + 1 + slot..(group + 1) * width];
             match found {
-                Found::Lane(lane) => {
-                    let is_one = at.seconds == self.slot_seconds;
-                    let stride = if is_one { 1 } else { usize::try_from(at.seconds / self.slot_seconds).unwrap_or(1) };
-                    add(cells, &lane, stride);
-                }
+                Found::Lane(lane) => add(cells, &lane, stride),
                 Found::One { cost, is_split } => {
                     cells[0] = cells[0].plus(S::of(cost));
                     self.was_split |= is_split;
@@ -207,60 +190,6 @@ impl CostCells {
             Running::Narrow(running) => i128::from(running[to] - running[from]),
             Running::Wide(running) => running[to] - running[from],
         }
-    }
-}
-
-/// Adds readings times prices to the cells from the first reading's on.
-///
-/// * `stride`: slots from one reading to the next; 0 counts as 1.
-fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize) {
-    let has_room = lane.readings.len() <= cells.len();
-    if stride <= 1 && has_room && lane.n_a_price == 1 {
-        for ((cell, reading), price) in cells.iter_mut().zip(lane.readings).zip(lane.prices) {
-            *cell = cell.plus(S::product(*reading, *price));
-        }
-    } else if stride <= 1 && has_room {
-        let n_first = lane.n_first.min(lane.readings.len());
-        let (cells, readings) = (&mut cells[..lane.readings.len()], lane.readings);
-        let ((first_cells, cells), (first, readings)) = (cells.split_at_mut(n_first), readings.split_at(n_first));
-        if let Some((first_price, prices)) = lane.prices.split_first() {
-            add_at(first_cells, first, *first_price);
-            // Quarter hours and half hours of an hour's price: loops of a known length.
-            match lane.n_a_price {
-                2 => add_each::<S, 2>(cells, readings, prices),
-                4 => add_each::<S, 4>(cells, readings, prices),
-                n => {
-                    for ((cells, readings), price) in cells.chunks_mut(n).zip(readings.chunks(n)).zip(prices) {
-                        add_at(cells, readings, *price);
-                    }
-                }
-            }
-        }
-    } else {
-        // Readings longer than a slot, or a day longer than the clock says: the last slot takes what lies beyond.
-        let last = cells.len() - 1;
-        for (i, (reading, price)) in lane.pairs().enumerate() {
-            let cell = &mut cells[(i * stride.max(1)).min(last)];
-            *cell = cell.plus(S::product(reading, price));
-        }
-    }
-}
-
-/// Adds readings that have one price.
-fn add_at<S: Sum>(cells: &mut [S], readings: &[i64], price: i64) {
-    for (cell, reading) in cells.iter_mut().zip(readings) {
-        *cell = cell.plus(S::product(*reading, price));
-    }
-}
-
-/// Adds readings of which each `N` have one price; the last price may have fewer.
-fn add_each<S: Sum, const N: usize>(cells: &mut [S], readings: &[i64], prices: &[i64]) {
-    let ((cells, last_cells), (readings, last)) = (cells.as_chunks_mut::<N>(), readings.as_chunks::<N>());
-    for ((cells, readings), price) in cells.iter_mut().zip(readings).zip(prices) {
-        add_at(cells, readings, *price);
-    }
-    if let Some(price) = prices.get(readings.len()) {
-        add_at(last_cells, last, *price);
     }
 }
 
@@ -336,8 +265,8 @@ impl CostTable {
         let Some(grain) = ground.grain(plan, &self.read.read) else { return };
         let series = ground.series(&self.read.read.channel, grain).zip(ground.spot.prices.get(&self.read.series));
         let Some((series, prices)) = series else { return };
-        let pieces = ground.frame.days.pieces(day..day + 1);
-        join(series, prices, pieces, grain, ground.spot.split_evenly, |at, found| match found {
+        let stretches = stretches(series, ground.frame.days.pieces(day..day + 1));
+        join(&stretches, prices, grain, ground.spot.split_evenly, |at, found| match found {
             Found::Lane(lane) => {
                 for (n, (reading, price)) in lane.pairs().enumerate() {
                     let cell = self.cell(ground, periods.as_ref(), at.after(n));

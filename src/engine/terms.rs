@@ -36,6 +36,10 @@ pub(super) struct Terms {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PartTerms {
     pub(super) quantity: Quantity,
+    /// Index of its period in the charge's schedule.
+    pub(super) period: Option<u32>,
+    /// Whether its ladder has more than one step.
+    pub(super) has_steps: bool,
     /// Its first step among those of all parts.
     pub(super) first_step: usize,
     /// Its first upper bound among those of all parts.
@@ -133,7 +137,14 @@ fn parts(document: &Document<'_>, charge: &Charge) -> Vec<PartTerms> {
     let (mut first_step, mut first_bound) = (0, 0);
     let part = |part: &crate::tariff::model::Part| {
         let n_bounds = part.steps.iter().filter(|step| step.to.is_some()).count();
-        let terms = PartTerms { quantity: document.quantity(part.measure), first_step, first_bound, n_bounds };
+        let terms = PartTerms {
+            quantity: document.quantity(part.measure),
+            period: part.period.map(small),
+            has_steps: part.steps.len() > 1,
+            first_step,
+            first_bound,
+            n_bounds,
+        };
         first_step += part.steps.len();
         first_bound += n_bounds;
         terms

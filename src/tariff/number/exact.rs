@@ -373,25 +373,20 @@ fn aligned((an, a_scale): (i128, u32), (bn, b_scale): (i128, u32)) -> Option<(i1
 
 /// `numerator / denominator` to a whole number; the denominator is greater than zero.
 fn rounded_quotient(numerator: i128, denominator: i128, mode: RoundingMode) -> i128 {
-    let quotient = numerator / denominator;
-    // The quotient is no larger than the numerator: this cannot overflow.
-    let rest = numerator - quotient * denominator;
-    if rest == 0 {
-        return quotient;
-    }
-    let away = match mode {
-        RoundingMode::Down => false,
-        RoundingMode::Up => true,
-        RoundingMode::HalfUp | RoundingMode::HalfEven => {
-            let half = denominator.unsigned_abs() - rest.unsigned_abs();
-            match rest.unsigned_abs().cmp(&half) {
-                Ordering::Greater => true,
-                Ordering::Less => false,
-                Ordering::Equal => mode == RoundingMode::HalfUp || quotient % 2 != 0,
-            }
-        }
-    };
-    if away { quotient + numerator.signum() } else { quotient }
+    // Without signs: a division of 128 bits has enough to do.
+    let (magnitude, divisor) = (numerator.unsigned_abs(), denominator.unsigned_abs());
+    let quotient = magnitude / divisor;
+    let rest = magnitude - quotient * divisor;
+    let away = rest != 0
+        && match mode {
+            RoundingMode::Down => false,
+            RoundingMode::Up => true,
+            RoundingMode::HalfUp => rest >= divisor - rest,
+            RoundingMode::HalfEven => rest > divisor - rest || (rest == divisor - rest && !quotient.is_multiple_of(2)),
+        };
+    // The quotient is no larger than the numerator; only what was divided by one can be the least number of all.
+    let rounded = (quotient + u128::from(away)).cast_signed();
+    if numerator < 0 { rounded.wrapping_neg() } else { rounded }
 }
 
 fn rounded_big_quotient(numerator: &BigInt, denominator: &BigInt, mode: RoundingMode) -> BigInt {
