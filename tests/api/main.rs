@@ -13,6 +13,7 @@ mod processes;
 mod races;
 mod refusals;
 mod resources;
+mod samples;
 mod schemas;
 mod shared;
 mod shared_answers;

@@ -69,6 +69,7 @@ impl Sensors {
         let (channel, direction) = match kind {
             "grid_consumption" => ("grid_consumption", Direction::Import),
             "grid_return" => ("grid_return", Direction::Export),
+            _ if entity.is_empty() => (kind, Direction::Other),
             _ => (entity, Direction::Other),
         };
         let is_goods = !matches!(kind, "gas" | "water") && !kind.ends_with("_cost") && !kind.ends_with("_compensation");
