@@ -3,7 +3,7 @@ use chrono_tz::Tz;
 use super::super::tests::{fault, lines, question};
 use super::super::{ComparisonResult, EngineError, compare, instants};
 use super::*;
-use crate::usage::{Channel, Quality};
+use crate::usage::Quality;
 use crate::words::BillingPeriod;
 
 const ZONE: Tz = Tz::America__Chicago;
