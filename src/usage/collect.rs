@@ -8,9 +8,9 @@ use chrono::NaiveDateTime;
 
 use super::file::{FileSeries, SeriesLabel, UsageFile, UsageWarning, no_readings};
 use super::interval::{allowed_minutes, length_error};
-use super::settle::settle;
+use super::settle::{settle, settle_in_order};
 use super::spill::Spill;
-use super::stamp::{Clock, Resolved, Stamp};
+use super::stamp::{Clock, Resolved, Stamp, StampReader};
 use super::{Quality, ReadOptions, UsageCode, UsageError};
 
 /// Warnings of one code that are kept; the rest is counted.
@@ -128,6 +128,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Collector {
     clock: Option<Clock>,
+    stamps: StampReader,
     series: Vec<State>,
     idx_by_label: HashMap<SeriesLabel, usize>,
     spill: Spill,
@@ -143,6 +144,7 @@ impl Collector {
     pub(super) fn new(options: &ReadOptions) -> Self {
         Self {
             clock: options.time_zone.map(Clock::new),
+            stamps: StampReader::default(),
             series: Vec::new(),
             idx_by_label: HashMap::new(),
             spill: Spill::default(),
@@ -258,7 +260,7 @@ impl Collector {
     /// # Errors
     /// Without a place: a local time without a zone, one that does not exist, a length that is none of ours.
     pub(super) fn times(&mut self, start: &str, end: Option<&str>, minutes: Option<u64>) -> Result<Times, UsageError> {
-        let start_stamp = Stamp::parse(start).map_err(|e| e.in_field("start"))?;
+        let start_stamp = self.stamps.parse(start).map_err(|e| e.in_field("start"))?;
         let mut times = self.starting(start_stamp).map_err(|e| e.in_field("start"))?;
         if let Some(minutes) = minutes {
             let seconds = i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(60);
@@ -407,8 +409,16 @@ impl Collected {
     }
 
     pub(super) fn settle(&mut self, series_idx: usize) -> Result<(FileSeries, Vec<UsageWarning>), UsageError> {
-        let rows = self.spill.rows(series_idx)?;
+        let parts = self.spill.load(series_idx)?;
         let state = &self.series[series_idx];
+        if state.repeated_hours.is_empty()
+            && !state.has_bare_ends
+            && let Some(series) = settle_in_order(&state.label, &parts)
+        {
+            return Ok((series, Vec::new()));
+        }
+        let mut rows = Vec::new();
+        parts.iter().for_each(|part| part.unpack(&mut rows));
         let mut warnings = Warnings::default();
         let series = settle(
             &state.label,

@@ -59,6 +59,7 @@ impl NumberFormat {
     }
 
     /// Numbers of few digits, as nearly all are; `None`: not one of them.
+    #[inline]
     pub(super) fn read_short(self, bytes: &[u8]) -> Option<i64> {
         let (negative, digits) = match bytes {
             [b'-', digits @ ..] => (true, digits),
@@ -67,19 +68,28 @@ impl NumberFormat {
         if digits.len() > MAX_SHORT_DIGITS {
             return None;
         }
-        let (mut magnitude, mut n_signs, mut n_fraction) = (0_i64, 0_usize, 0_usize);
-        for byte in digits {
-            let digit = byte.wrapping_sub(b'0');
-            if digit < 10 {
-                magnitude = magnitude * 10 + i64::from(digit);
-                n_fraction += n_signs;
-            } else if *byte == self.decimal_sign && n_signs == 0 {
-                n_signs = 1;
-            } else {
+        // So few digits fit whatever they are.
+        let with = |magnitude: i64, digit: u8| magnitude.wrapping_mul(10).wrapping_add(i64::from(digit));
+        let (mut magnitude, mut rest) = (0, digits);
+        while let [byte, after @ ..] = rest
+            && byte.is_ascii_digit()
+        {
+            magnitude = with(magnitude, byte - b'0');
+            rest = after;
+        }
+        let fraction = match rest {
+            [] => rest,
+            [sign, fraction @ ..] if *sign == self.decimal_sign => fraction,
+            _ => return None,
+        };
+        for byte in fraction {
+            if !byte.is_ascii_digit() {
                 return None;
             }
+            magnitude = with(magnitude, byte - b'0');
         }
-        let n_digits = digits.len() - n_signs;
+        let n_fraction = fraction.len();
+        let n_digits = digits.len() - rest.len() + n_fraction;
         let n_more = DECIMALS + i64::from(self.power_of_ten) - i64::try_from(n_fraction).ok()?;
         let scale = *POWERS_OF_TEN.get(usize::try_from(n_more).ok()?)?;
         magnitude = magnitude.checked_mul(scale)?;

@@ -1,6 +1,7 @@
 //! Rows of one series to readings: repeated hours told apart, newer versions taken, parts added, repeats counted,
 //! lengths found, conflicts and overlaps reported, power and standings made energy.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use chrono::NaiveDateTime;
@@ -9,6 +10,7 @@ use super::collect::{RepeatedHour, Row, Warnings};
 use super::file::{FileSeries, Quantity, SeriesLabel};
 use super::interval::{allowed_minutes, derive_lengths};
 use super::number::divide_half_even;
+use super::spill::SeriesRows;
 use super::stamp::instant;
 use super::{Quality, Reading, UsageCode, UsageError};
 
@@ -28,41 +30,28 @@ pub(super) fn settle(
     common_minutes: Option<u16>,
     warnings: &mut Warnings,
 ) -> FileSeries {
-    let mut series = FileSeries {
-        label: label.clone(),
-        readings: Vec::new(),
-        span: None,
-        blank: 0,
-        exact_repeats: 0,
-        older_versions: 0,
-        problems: Vec::new(),
-        overlaps: Vec::new(),
-    };
+    let mut series = FileSeries::new(label);
     settle_hours_of_parts(&mut rows, &repeated_hours, &mut series, warnings);
-    // Most files are in order: nothing is said twice, and every row ends before the next begins.
-    let is_in_order = label.quantity != Quantity::Register && is_in_order(&rows);
-    if !is_in_order {
-        rows.sort_unstable_by_key(|row| (row.start, row.part, std::cmp::Reverse(row.version), row.line));
-        let conflicting_lines = drop_repeats(&mut rows, &mut series);
-        add_parts(&mut rows);
-        if label.quantity == Quantity::Register {
-            series.blank = rows.iter().filter(|row| row.quality.is_none()).count() as u64;
-            rows = differences(&rows, warnings);
+    rows.sort_unstable_by_key(|row| (row.start, row.part, std::cmp::Reverse(row.version), row.line));
+    let conflicting_lines = drop_repeats(&mut rows, &mut series);
+    add_parts(&mut rows);
+    if label.quantity == Quantity::Register {
+        series.blank = rows.iter().filter(|row| row.quality.is_none()).count() as u64;
+        rows = differences(&rows, warnings);
+    } else {
+        let derived = if has_bare_ends {
+            ends_to_starts(&mut rows, common_minutes)
         } else {
-            let derived = if has_bare_ends {
-                ends_to_starts(&mut rows, common_minutes)
-            } else {
-                derive_lengths(&mut rows, common_minutes)
-            };
-            if let Err((idx, error)) = derived {
-                series.report(error.at_line(u64::from(rows[idx].line)));
-                rows.clear();
-            }
+            derive_lengths(&mut rows, common_minutes)
+        };
+        if let Err((idx, error)) = derived {
+            series.report(error.at_line(u64::from(rows[idx].line)));
+            rows.clear();
         }
-        let conflicting = rows.iter().filter(|row| conflicting_lines.contains(&row.line));
-        series.overlaps.extend(conflicting.map(range_of));
-        drop_overlaps(&mut rows, &mut series);
     }
+    let conflicting = rows.iter().filter(|row| conflicting_lines.contains(&row.line));
+    series.overlaps.extend(conflicting.map(range_of));
+    drop_overlaps(&mut rows, &mut series);
     series.readings.reserve_exact(rows.len());
     series.span = rows.first().zip(rows.last()).map(|(first, last)| first.start..range_of(last).end);
     for row in rows {
@@ -74,13 +63,62 @@ pub(super) fn settle(
     series
 }
 
-/// Whether rows of known lengths follow each other in time without touching.
-fn is_in_order(rows: &[Row]) -> bool {
-    let is_before = |pair: &[Row]| range_of(&pair[0]).end <= pair[1].start;
-    rows.iter().all(|row| row.minutes != 0) && rows.windows(2).all(is_before)
+/// A series whose intervals follow each other in the file as in time, as most do: nothing is said twice, no clock is to
+/// be told from another, every length is known or is the one step of the whole file. `None`: it is not that simple.
+///
+/// * `parts`: in the order of the file.
+pub(super) fn settle_in_order(label: &SeriesLabel, parts: &[Cow<'_, SeriesRows>]) -> Option<FileSeries> {
+    if label.quantity == Quantity::Register {
+        return None;
+    }
+    let stretches = || parts.iter().flat_map(|part| part.stretches());
+    let mut series = FileSeries::new(label);
+    // The one step of a file that gives no lengths.
+    let mut all = stretches();
+    let common = match (all.next(), all.next()) {
+        (Some((only, _)), None) if only.n > 3 => allowed_minutes(only.seconds),
+        _ => None,
+    };
+    series.readings.reserve_exact(stretches().map(|(stretch, _)| stretch.n as usize).sum());
+    for (stretch, values) in stretches() {
+        let mut row = stretch.first;
+        if row.minutes == 0 {
+            row.minutes = common?;
+        }
+        let length = i64::from(row.minutes) * 60;
+        let last_end = series.span.as_ref().map_or(row.start, |span| span.end);
+        if stretch.n > 1 && stretch.seconds < length || row.start < last_end {
+            return None;
+        }
+        let end = row.start + stretch.seconds * (i64::from(stretch.n) - 1) + length;
+        series.span = Some(series.span.map_or(row.start, |span| span.start)..end);
+        let Some(quality) = row.quality else {
+            series.blank += u64::from(stretch.n);
+            continue;
+        };
+        series.readings.extend(values.iter().map(|value| {
+            let reading = reading(&Row { value: *value, ..row }, quality, label.quantity);
+            row.start += stretch.seconds;
+            reading
+        }));
+    }
+    Some(series)
 }
 
 impl FileSeries {
+    fn new(label: &SeriesLabel) -> Self {
+        Self {
+            label: label.clone(),
+            readings: Vec::new(),
+            span: None,
+            blank: 0,
+            exact_repeats: 0,
+            older_versions: 0,
+            problems: Vec::new(),
+            overlaps: Vec::new(),
+        }
+    }
+
     fn report(&mut self, problem: UsageError) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);

@@ -3,6 +3,7 @@
 //! Rows of a meter follow each other in even steps. Such a stretch is kept as its first row, its steps and the values, so
 //! that most rows cost eight bytes in memory and four in the file, and no time to compress.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 
@@ -24,8 +25,9 @@ pub(super) struct Spill {
     file_end: u64,
 }
 
-#[derive(Debug, Default)]
-struct SeriesRows {
+/// Rows of one series.
+#[derive(Debug, Default, Clone)]
+pub(super) struct SeriesRows {
     stretches: Vec<Stretch>,
     values: Vec<i64>,
     chunks: Vec<Chunk>,
@@ -34,13 +36,13 @@ struct SeriesRows {
 
 /// Rows that are alike but for their values, and follow each other in even steps of time and of lines.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+pub(super) struct Stretch {
     /// Its value stands with the others.
-    first: Row,
+    pub(super) first: Row,
     /// From row to row; known from the second row on.
-    seconds: i64,
+    pub(super) seconds: i64,
     lines: u32,
-    n: u32,
+    pub(super) n: u32,
 }
 
 /// Where a part of a series lies in the temporary file.
@@ -106,13 +108,13 @@ impl Spill {
         series.values.len() + usize::try_from(series.n_spilled).unwrap_or(usize::MAX)
     }
 
-    /// All rows of a series, in the order of the file.
+    /// A series as it was kept, in the order of the file.
     ///
     /// # Errors
     /// [`UsageCode::Unreadable`] when the temporary file cannot be read.
-    pub(super) fn rows(&mut self, series_idx: usize) -> Result<Vec<Row>, UsageError> {
+    pub(super) fn load(&mut self, series_idx: usize) -> Result<Vec<Cow<'_, SeriesRows>>, UsageError> {
         let series = &self.series[series_idx];
-        let mut rows = Vec::with_capacity(self.n_rows(series_idx));
+        let mut parts = Vec::with_capacity(series.chunks.len() + 1);
         if let Some(file) = &mut self.file {
             let mut bytes = Vec::new();
             for chunk in &series.chunks {
@@ -120,12 +122,11 @@ impl Spill {
                 file.seek(SeekFrom::Start(chunk.offset)).map_err(|e| unreadable(&e))?;
                 file.read_exact(&mut bytes).map_err(|e| unreadable(&e))?;
                 let damaged = || unreadable(&io::Error::from(io::ErrorKind::InvalidData));
-                let spilled = decode(&bytes).ok_or_else(damaged)?;
-                spilled.unpack(&mut rows);
+                parts.push(Cow::Owned(decode(&bytes).ok_or_else(damaged)?));
             }
         }
-        series.unpack(&mut rows);
-        Ok(rows)
+        parts.push(Cow::Borrowed(series));
+        Ok(parts)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -162,7 +163,19 @@ impl SeriesRows {
         }
     }
 
-    fn unpack(&self, rows: &mut Vec<Row>) {
+    /// The stretches and their values.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = (&Stretch, &[i64])> {
+        let mut rest = self.values.as_slice();
+        self.stretches.iter().map(move |stretch| {
+            let (values, after) = rest.split_at_checked(stretch.n as usize).unwrap_or((rest, &[]));
+            rest = after;
+            (stretch, values)
+        })
+    }
+
+    /// Adds its rows, one by one.
+    pub(super) fn unpack(&self, rows: &mut Vec<Row>) {
+        rows.reserve(self.values.len());
         let mut values = self.values.iter();
         for stretch in &self.stretches {
             let (mut start, mut line) = (stretch.first.start, stretch.first.line);
@@ -289,7 +302,9 @@ mod tests {
         for (series_idx, is_b) in [(a, false), (b, true)] {
             let expected: Vec<Row> = (0..n).filter(|i| (i % 3 == 0) == is_b).map(row).collect();
             assert_eq!(spill.n_rows(series_idx), expected.len());
-            assert!(spill.rows(series_idx).unwrap() == expected);
+            let mut rows = Vec::new();
+            spill.load(series_idx).unwrap().iter().for_each(|part| part.unpack(&mut rows));
+            assert!(rows == expected);
         }
     }
 

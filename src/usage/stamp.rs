@@ -120,6 +120,62 @@ impl Stamp {
     }
 }
 
+/// Reads times as [`Stamp::parse`] does, and remembers the day it read last, because rows come by days.
+#[derive(Debug, Default)]
+pub(super) struct StampReader {
+    /// The text of a date, the date and its midnight in seconds since the epoch, as if in UTC.
+    last: Option<([u8; 10], NaiveDate, i64)>,
+}
+
+impl StampReader {
+    /// As [`Stamp::parse`].
+    ///
+    /// # Errors
+    /// As [`Stamp::parse`].
+    pub(super) fn parse(&mut self, text: &str) -> Result<Stamp, UsageError> {
+        if let Some(stamp) = self.same_day(text.as_bytes()) {
+            return Ok(stamp);
+        }
+        let stamp = Stamp::parse(text)?;
+        let local = match stamp {
+            Stamp::Local(local) => Some(local),
+            Stamp::Instant(instant, Some(offset)) => {
+                DateTime::from_timestamp(instant + i64::from(offset), 0).map(|local| local.naive_utc())
+            }
+            Stamp::Instant(_, None) => None,
+        };
+        // 24:00 is written with the day before.
+        self.last =
+            text.as_bytes().split_first_chunk().filter(|(_, rest)| !rest[1..].starts_with(b"24")).zip(local).map(
+                |((date, _), local)| (*date, local.date(), local.date().and_time(NaiveTime::MIN).and_utc().timestamp()),
+            );
+        Ok(stamp)
+    }
+
+    /// A time of the day that was read last, in whole minutes.
+    fn same_day(&self, text: &[u8]) -> Option<Stamp> {
+        let (known, day, midnight) = self.last.as_ref()?;
+        let (date, rest) = text.split_first_chunk::<10>()?;
+        let [b'T' | b't' | b' ', h1, h2, b':', m1, m2, rest @ ..] = rest else { return None };
+        let (hour, minute) = (two(*h1, *h2)?, two(*m1, *m2)?);
+        if date != known || hour > 23 || minute > 59 {
+            return None;
+        }
+        let offset = match rest.strip_prefix(b":00").unwrap_or(rest) {
+            [] => return Some(Stamp::Local(day.and_hms_opt(hour, minute, 0)?)),
+            [b'Z' | b'z'] => 0,
+            [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+                let (hours, minutes) = (two(*h1, *h2)?, two(*m1, *m2)?);
+                let seconds = i32::try_from((hours * 60 + minutes) * 60).ok().filter(|_| hours < 24 && minutes < 60)?;
+                if *sign == b'-' { -seconds } else { seconds }
+            }
+            _ => return None,
+        };
+        let instant = midnight + i64::from(hour) * 3600 + i64::from(minute) * 60 - i64::from(offset);
+        (EARLIEST..LATEST).contains(&instant).then_some(Stamp::Instant(instant, Some(offset)))
+    }
+}
+
 fn out_of_range(text: &str) -> UsageError {
     let message = format!("{:?} is no time: readings are of the years 1970 to 2199", clip(text));
     UsageError::new(UsageCode::BadTime, message)
@@ -400,6 +456,34 @@ mod tests {
             "2018-01-01T05:45:00.000+05:45",
         ] {
             assert!(matches!(Stamp::parse(text), Ok(Stamp::Instant(1_514_764_800, _))), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_the_day_read_last_are_read_as_any_other() {
+        let texts = [
+            "2026-06-14T00:30:00+01:00",
+            "2026-06-14T23:45:00Z",
+            "2026-06-14 12:15",
+            "2026-06-14T24:00",
+            "2026-06-14T00:15:00-05:30",
+            "2026-06-14T00:15:30Z",
+            "2026-06-14T00:60:00Z",
+            "2026-06-14T25:00:00Z",
+            "2026-06-14T00:15:00+25:00",
+            "2026-06-14T00:15:00.000Z",
+            "2026-06-14T00:15:00Zulu",
+            "2026-06-15T00:15:00Z",
+            "1970-01-01T00:00:00Z",
+            "1970-01-01T00:00:00+01:00",
+            "2026-06-14",
+        ];
+        for first in texts {
+            for text in texts {
+                let mut reader = StampReader::default();
+                let _ = reader.parse(first);
+                assert_eq!(reader.parse(text), Stamp::parse(text), "{text} after {first}");
+            }
         }
     }
 

@@ -88,7 +88,12 @@ impl<'r> TableRow<'r> {
     /// The bytes of a cell, blanks around it taken off; empty where the row is too short.
     #[inline]
     pub(super) fn bytes(self, idx: usize) -> &'r [u8] {
-        self.record.get(idx).unwrap_or_default().trim_ascii()
+        let bytes = self.record.get(idx).unwrap_or_default();
+        match bytes {
+            // Most cells have nothing around them.
+            [first, .., last] if *first > b' ' && *last > b' ' => bytes,
+            _ => bytes.trim_ascii(),
+        }
     }
 
     /// The text of a cell: blanks and no-break spaces around it taken off, and the `="…"` with which a spreadsheet is

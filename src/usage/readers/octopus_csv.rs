@@ -16,7 +16,7 @@ use super::super::number::{NumberFormat, clip};
 use super::super::stamp::Stamp;
 use super::super::table::{Table, TableRow};
 use super::super::{Quality, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
-use super::heading::{Heading, cell, delimiter_of, numbers, unit_in_brackets, unit_of};
+use super::heading::{Heading, cell, numbers, plain_names, unit_in_brackets, unit_of};
 
 /// The reader of Octopus downloads.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,9 @@ impl UsageReader for OctopusCsv {
     }
 
     fn recognises(&self, source: &Source<'_>) -> bool {
-        delimiter_of(source, is_heading) == Some(b',')
+        // The headings are the first row: to look through a preamble would cost every other file.
+        let mut table = Table::new(Box::new(source.head()), b',');
+        matches!(table.next_row(), Ok(Some(row)) if is_heading(&plain_names(row)))
     }
 
     fn read(&self, source: &mut Source<'_>, options: &ReadOptions) -> Result<UsageFile, UsageError> {
