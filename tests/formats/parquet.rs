@@ -269,6 +269,21 @@ fn damaged_and_hostile_files_are_refused() {
     assert_eq!((bomb[4], bomb[6]), (0x15, 0x15), "a page header begins behind the mark");
     bomb.splice(7..8 + usize::from(bomb[7] & 0x80 != 0), [0xfe, 0xff, 0xff, 0xff, 0x0f]);
     assert_eq!(told(bomb, &forced), "bad_row");
+    // A root that says it has a thousand million columns: the number is the last of its element, and two columns are 4.
+    let root = [0x48, 8].iter().chain(b"readings").copied().collect::<Vec<u8>>();
+    let at = bytes.windows(root.len()).position(|window| window == root).unwrap() + root.len();
+    assert_eq!(bytes[at..at + 2], [0x15, 4], "the number of children behind the name");
+    let mut wide = bytes.clone();
+    wide.splice(at + 1..at + 2, [0x80, 0xa8, 0xd6, 0xb9, 0x07]);
+    let n = wide.len() - 8;
+    let n_metadata = u32::from_le_bytes(wide[n..n + 4].try_into().unwrap()) + 4;
+    wide.splice(n..n + 4, n_metadata.to_le_bytes());
+    assert_eq!(told(wide, &forced), "bad_row");
+    // Groups within groups, 250 deep.
+    let (open, close) = ("optional group a { ".repeat(250), "}".repeat(250));
+    let deep = parse_message_type(&format!("message m {{ {open} optional double kwh; {close} }}")).unwrap();
+    let deep = SerializedFileWriter::new(Vec::new(), Arc::new(deep), Arc::default()).unwrap().into_inner().unwrap();
+    assert_eq!(told(deep, &forced), "bad_row");
     // Ten million rows of one text, in a few kilobytes.
     let text: &'static str = Box::leak("2026-01-01T00:00:00Z".repeat(500).into_boxed_str());
     let rows = Cells::Text(vec![Some(text); 20_000]);

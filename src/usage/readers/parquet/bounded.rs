@@ -9,12 +9,16 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::super::super::source::unreadable;
 use super::super::super::{UsageCode, UsageError};
+use super::schema::{self, varint};
 
 /// Writers make pages of one MiB.
 const MAX_PAGE_BYTES: u64 = 64 << 20;
 
 /// Values of a page; writers make pages of some ten thousand.
 const MAX_PAGE_VALUES: u64 = 64 << 20;
+
+/// Values of a dictionary; writers end one at a MiB.
+const MAX_DICTIONARY_VALUES: u64 = 4 << 20;
 
 /// What tells of columns and row groups lies at the end; a file of readings has some kilobytes of it.
 const MAX_METADATA_BYTES: u32 = 16 << 20;
@@ -42,8 +46,18 @@ impl Bounded {
         if mark != *b"PAR1" {
             return Err(cut());
         }
-        if u32::from_le_bytes([a, b, c, d]) > MAX_METADATA_BYTES {
+        let n_metadata = u32::from_le_bytes([a, b, c, d]);
+        if n_metadata > MAX_METADATA_BYTES {
             return Err(UsageError::new(UsageCode::TooLarge, "the file has more metadata than any of readings"));
+        }
+        let Some(at) = at.checked_sub(n_metadata.into()) else { return Err(cut()) };
+        let mut metadata = Vec::new();
+        file.seek(SeekFrom::Start(at))
+            .and_then(|_| (&file).take(n_metadata.into()).read_to_end(&mut metadata))
+            .map_err(|e| unreadable(&e))?;
+        if schema::is_bounded(&metadata) != Some(true) {
+            let message = "the Parquet file is damaged, or its schema has columns far within columns";
+            return Err(UsageError::new(UsageCode::BadRow, message));
         }
         Ok(Self { file, n_bytes })
     }
@@ -113,7 +127,7 @@ fn is_bounded(header: &[u8]) -> Option<bool> {
     }
     let encoding = page.number(place_of_encoding)?;
     // A value of a dictionary has a byte at least.
-    let most_values = if kind == DICTIONARY_PAGE { n_bytes } else { MAX_PAGE_VALUES };
+    let most_values = if kind == DICTIONARY_PAGE { n_bytes.min(MAX_DICTIONARY_VALUES) } else { MAX_PAGE_VALUES };
     Some(n_bytes <= MAX_PAGE_BYTES && n_values <= most_values && !DELTA_TEXTS.contains(&encoding))
 }
 
@@ -135,8 +149,8 @@ struct Fields<'b> {
 impl<'b> Fields<'b> {
     /// An `i32` that is not negative.
     fn number(&mut self, id: u8) -> Option<u64> {
-        let rest = self.begin(id, 5)?;
-        let (value, rest) = varint(rest)?;
+        let mut rest = self.begin(id, 5)?;
+        let value = varint(&mut rest)?;
         (self.bytes, self.id) = (rest, id);
         // Signs alternate.
         (value % 2 == 0).then_some(value / 2)
@@ -152,15 +166,4 @@ impl<'b> Fields<'b> {
         let (head, rest) = self.bytes.split_first()?;
         (*head == ((id - self.id) << 4) | kind).then_some(rest)
     }
-}
-
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0;
-    for (idx, byte) in bytes.iter().enumerate().take(9) {
-        value |= u64::from(byte & 0x7f) << (7 * idx);
-        if byte & 0x80 == 0 {
-            return Some((value, &bytes[idx + 1..]));
-        }
-    }
-    None
 }

@@ -19,6 +19,7 @@
 
 mod bounded;
 mod cells;
+mod schema;
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};
