@@ -6,11 +6,12 @@ use std::collections::HashMap;
 
 use chrono::NaiveDateTime;
 
+use super::clock::{Clock, Resolved};
 use super::file::{FileSeries, SeriesLabel, UsageFile, UsageWarning, no_readings};
 use super::interval::{allowed_minutes, length_error};
 use super::settle::{settle, settle_in_order};
 use super::spill::Spill;
-use super::stamp::{Clock, Resolved, Stamp, StampReader};
+use super::stamp::{Stamp, StampReader};
 use super::{Quality, ReadOptions, UsageCode, UsageError};
 
 /// Warnings of one code that are kept; the rest is counted.

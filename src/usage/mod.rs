@@ -1,7 +1,7 @@
 //! Readings: the model, the readers of files, the merge of corrections, the stored block.
 //!
 //! Start with [`Series`] (what a channel is). A file goes this way: `source.rs` (bytes to text), `detect.rs` (which
-//! reader), `readers/` (one file a format, `table.rs`, `stamp.rs`, `number.rs` and `unit.rs` are their tools),
+//! reader), `readers/` (one file a format, `table.rs`, `stamp.rs`, `clock.rs`, `number.rs` and `unit.rs` are their tools),
 //! `collect.rs` and `settle.rs` (what a conflict, a gap and an interval are, for every format), `file.rs` (the series
 //! of a file), `choose.rs` (which of them feed which channel), `inspect.rs` (what is told of it). Then `merge.rs` (readings into what is stored) and
 //! `block.rs` (a month of readings as bytes). No tariff and no money here.
@@ -9,6 +9,7 @@
 pub mod block;
 mod changes;
 mod choose;
+mod clock;
 mod collect;
 mod coverage;
 mod detect;
