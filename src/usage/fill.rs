@@ -32,7 +32,7 @@ fn utc(seconds: i64) -> String {
 ///
 /// # Errors
 /// * [`FillError::Uneven`] when a gap cannot be cut into whole intervals.
-pub fn fill_zero(readings: &mut Vec<Reading>, within: Range<i64>) -> Result<u64, FillError> {
+pub fn fill_zero(readings: &mut Vec<Reading>, within: &Range<i64>) -> Result<u64, FillError> {
     let mut n_filled = 0;
     let is_within = |reading: &Reading| within.start <= reading.start && reading.end() <= within.end;
     for reading in readings.iter_mut() {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     fn filled(mut readings: Vec<Reading>, within: Range<i64>) -> Result<Vec<(i64, u32)>, FillError> {
-        let n = fill_zero(&mut readings, within)?;
+        let n = fill_zero(&mut readings, &within)?;
         let zeros: Vec<_> = readings.iter().filter(|r| r.quality == Quality::FilledZero).collect();
         assert_eq!(zeros.len() as u64, n);
         assert!(zeros.iter().all(|zero| zero.milliwatt_hours == 0));

@@ -70,8 +70,12 @@ impl ImportRecord {
         let id = |bytes: Option<Vec<u8>>| bytes.as_deref().map(import_id).transpose();
         Ok(ImportRow {
             id: import_id(&self.id)?,
-            kind: word(&self.kind, &[ImportKind::Usage, ImportKind::MeterPoints, ImportKind::Revert], |k| k.as_str())?,
-            state: word(&self.state, &ImportState::ALL, |s| s.as_str())?,
+            kind: word(
+                &self.kind,
+                &[ImportKind::Usage, ImportKind::MeterPoints, ImportKind::Revert],
+                ImportKind::as_str,
+            )?,
+            state: word(&self.state, &ImportState::ALL, ImportState::as_str)?,
             customer_id: self.customer_id.map(|id| id.parse().map_err(corrupt)).transpose()?,
             part_of: id(self.part_of)?,
             reverts: id(self.reverts)?,
@@ -128,7 +132,7 @@ impl MeterPointRecord {
             place: u32::try_from(self.place).map_err(corrupt)?,
             meter_point_id: self.meter_point_id,
             n_readings: u64::try_from(self.n_readings).map_err(corrupt)?,
-            state: word(&self.state, &MeterPointState::ALL, |s| s.as_str())?,
+            state: word(&self.state, &MeterPointState::ALL, MeterPointState::as_str)?,
             customer_id: self.customer_id.map(|id| id.parse().map_err(corrupt)).transpose()?,
             part_id: self.part_id.as_deref().map(import_id).transpose()?,
             code: self.code,

@@ -212,9 +212,8 @@ pub struct ImportPreview {
     pub stale: Vec<ComparisonId>,
 }
 
-/// The answer of [`crate::store::Store::revert_import`].
+/// The answer of [`crate::store::ImportStore::revert_import`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "made once a call")]
 pub enum Reverted {
     /// This call took it back.
     Done(ImportOutcome),
@@ -343,7 +342,7 @@ pub struct ShareMeterPoint {
     pub n_readings: u64,
 }
 
-/// The answer of [`crate::store::Store::import_share`].
+/// The answer of [`crate::store::ImportStore::import_share`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "made once a call")]
 pub enum ShareOutcome {

@@ -95,7 +95,7 @@ pub(super) fn import_under_lock<C: Queries>(
 ) -> Result<ImportOutcome, UnitError> {
     let plan = plan_import(connection, tenant, customer, import, LONGEST_INTERVAL_SECONDS)?;
     let row = import_row(connection, tenant, customer, head, import, &plan, now)?;
-    write(connection, tenant, customer, plan, ImportRow { part_of, ..row })
+    write(connection, tenant, customer, &plan, ImportRow { part_of, ..row })
 }
 
 pub(crate) fn preview<C: Queries>(
@@ -157,7 +157,7 @@ fn plan_import<C: Queries>(
         counts.unchanged += merged.unchanged;
         let mut after = merged.readings;
         if let Some(within) = filled {
-            counts.filled += fill_zero(&mut after, within).map_err(|error| fill_refusal(channel, &error))?;
+            counts.filled += fill_zero(&mut after, &within).map_err(|error| fill_refusal(channel, &error))?;
         }
         channels.push(ChannelPlan::new(channel.clone(), blocks, before, after));
     }
@@ -249,7 +249,7 @@ pub(super) fn write<C: Queries>(
     connection: &mut C,
     tenant: &TenantId,
     customer: &CustomerId,
-    plan: Plan,
+    plan: &Plan,
     record: ImportRow,
 ) -> Result<ImportOutcome, UnitError> {
     connection.insert_import(&ImportRecord::of(tenant, &record, None)?)?;

@@ -25,7 +25,7 @@ pub(crate) fn revert<C: Queries>(
     match plan(connection, tenant, id, new_id, now)? {
         RevertPlan::Already(record) => Ok(Reverted::Already(record)),
         RevertPlan::New(customer, plan, record) => {
-            let outcome = write(connection, tenant, &customer, plan, record)?;
+            let outcome = write(connection, tenant, &customer, &plan, record)?;
             connection.mark_reverted(tenant.as_str(), &id_bytes(id), &id_bytes(new_id))?;
             Ok(Reverted::Done(outcome))
         }
