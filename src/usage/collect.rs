@@ -195,6 +195,7 @@ impl Collector {
     ///
     /// # Errors
     /// Without a place: a local time without a zone, one that does not exist.
+    #[inline]
     pub(super) fn starting(&mut self, stamp: Stamp) -> Result<Times, UsageError> {
         let resolved = self.instants(stamp, false)?;
         Ok(self.times_of(stamp, resolved, false))
@@ -209,6 +210,7 @@ impl Collector {
         Ok(self.times_of(stamp, resolved, true))
     }
 
+    #[inline]
     fn times_of(&mut self, stamp: Stamp, resolved: Resolved, is_end: bool) -> Times {
         self.offsets = match (self.offsets, stamp) {
             (Offsets::NoTimes, Stamp::Instant(_, Some(offset))) => Offsets::All(offset),
@@ -278,6 +280,7 @@ impl Collector {
         Ok(times)
     }
 
+    #[inline]
     fn instants(&mut self, stamp: Stamp, is_end: bool) -> Result<Resolved, UsageError> {
         match stamp {
             Stamp::Instant(instant, _) => Ok(Resolved::Once(instant)),
@@ -297,6 +300,7 @@ impl Collector {
     ///
     /// # Errors
     /// [`UsageCode::TooLarge`], [`UsageCode::Unreadable`] of the temporary file.
+    #[inline]
     pub(super) fn push(&mut self, series_idx: usize, line: u64, times: Times, cell: Cell) -> Result<(), UsageError> {
         self.push_ranked(series_idx, line, times, cell, Rank::default())
     }
@@ -305,6 +309,7 @@ impl Collector {
     ///
     /// # Errors
     /// As [`Collector::push`].
+    #[inline]
     pub(super) fn push_ranked(
         &mut self,
         series_idx: usize,

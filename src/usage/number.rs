@@ -43,6 +43,7 @@ impl NumberFormat {
     ///
     /// # Errors
     /// [`UsageCode::BadNumber`], without a place, when the text is no such number or beyond ten million kWh.
+    #[inline]
     pub(super) fn read(self, text: &str) -> Result<i64, UsageError> {
         self.read_bytes(text.as_bytes())
     }
@@ -51,6 +52,7 @@ impl NumberFormat {
     ///
     /// # Errors
     /// As [`NumberFormat::read`].
+    #[inline]
     pub(super) fn read_bytes(self, bytes: &[u8]) -> Result<i64, UsageError> {
         match self.read_short(bytes) {
             Some(value) => Ok(value),

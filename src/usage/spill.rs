@@ -64,6 +64,7 @@ impl Spill {
     /// # Errors
     /// [`UsageCode::Unreadable`] when the temporary file cannot be written, [`UsageCode::TooLarge`] for a series of
     /// more rows than a meter has.
+    #[inline]
     pub(super) fn push(&mut self, series_idx: usize, row: Row) -> Result<(), UsageError> {
         self.add(series_idx, |series| series.push(row))
     }
@@ -86,6 +87,7 @@ impl Spill {
         })
     }
 
+    #[inline]
     fn add(&mut self, series_idx: usize, add: impl FnOnce(&mut SeriesRows)) -> Result<(), UsageError> {
         let series = &mut self.series[series_idx];
         let n_before = series.n_bytes();
@@ -156,6 +158,7 @@ impl SeriesRows {
         self.stretches.len() * size_of::<Stretch>() + self.values.len() * size_of::<i64>()
     }
 
+    #[inline]
     fn push(&mut self, row: Row) {
         self.values.push(row.value);
         if !self.stretches.last_mut().is_some_and(|last| last.takes(&row)) {
@@ -189,6 +192,7 @@ impl SeriesRows {
 
 impl Stretch {
     /// Takes a row in if it goes on with it; the second one says how.
+    #[inline]
     fn takes(&mut self, row: &Row) -> bool {
         let first = &self.first;
         let is_alike = (row.version, row.minutes, row.part, row.quality)

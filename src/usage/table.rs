@@ -81,6 +81,7 @@ impl std::fmt::Debug for Table<'_> {
 
 impl<'r> TableRow<'r> {
     /// Number of cells.
+    #[inline]
     pub(super) fn len(self) -> usize {
         self.record.len()
     }
@@ -101,6 +102,7 @@ impl<'r> TableRow<'r> {
     ///
     /// # Errors
     /// [`UsageCode::BadEncoding`], without a place.
+    #[inline]
     pub(super) fn text(self, idx: usize) -> Result<&'r str, UsageError> {
         let bytes = self.bytes(idx);
         let text = std::str::from_utf8(bytes)
@@ -125,6 +127,7 @@ impl<'r> TableRow<'r> {
     ///
     /// # Errors
     /// [`UsageCode::BadRow`], without a place.
+    #[inline]
     pub(super) fn expect_len(self, n: usize) -> Result<(), UsageError> {
         if self.len() == n {
             return Ok(());
