@@ -164,4 +164,31 @@ on_both_engines! {
         let filled = send(app, &format!("{}{}", file.trim_end_matches("900\n"), gap.split_once('\n').unwrap().1), "?fill=zero").expect(201).json();
         assert_eq!((&filled["counts"]["filled"], &filled["counts"]["added"]), (&json!(96), &json!(192)));
     }
+
+    /// A file as a market sends it: 99 meter points of two registers each, with the totals that its README gives.
+    fn a_sample_of_many_meters_is_stored_to_the_last_reading(app: &TestApp) {
+        let root = std::env::var_os("SAMEBILL_SHARED").map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), Into::into);
+        let Ok(zip) = std::fs::read(root.join("samples/nem12/many_meters.zip")) else {
+            assert!(std::env::var_os("CI").is_none(), "the samples are not in {}", root.display());
+            eprintln!("NOT RUN: the samples are not in {}; set SAMEBILL_SHARED", root.display());
+            return;
+        };
+        let send = || app.send("POST", "/v1/imports", &[("content-type", "application/zip")], &zip).expect(201).json();
+        for i in 1..=99 {
+            put(app, &format!("c-{i}"), &[(&format!("nmi{i}"), "import")]);
+        }
+        let unsure = send();
+        assert_eq!(unsure["meter_points"], json!({"pending": 0, "done": 0, "unmapped": 0, "refused": 99}));
+        assert_eq!(unsure["not_stored"][0]["code"], "channel_needed", "which of two registers is the import is not guessed");
+        for i in 1..=99 {
+            put(app, &format!("c-{i}"), &[(&format!("nmi{i}"), "import"), (&format!("nmi{i}/E2"), "controlled_load")]);
+        }
+        let did = send();
+        assert_eq!((&did["meter_points"]["done"], &did["customers"], &did["counts"]["added"]), (&json!(198), &json!(99), &json!(57_024)));
+        let months: Vec<(String, u64, String)> = (1..=99).flat_map(|i| stored(app, &format!("c-{i}"))).collect();
+        assert_eq!(months.iter().map(|(_, intervals, _)| intervals).sum::<u64>(), 57_024);
+        let kwh = |channel: &str| months.iter().filter(|(name, ..)| channel == name).map(|(.., kwh)| kwh.parse::<f64>().unwrap()).sum::<f64>();
+        assert!((kwh("import") + kwh("controlled_load") - 214_621.0).abs() < 1e-6);
+        assert!(kwh("import") > kwh("controlled_load"));
+    }
 }
