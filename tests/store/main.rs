@@ -4,6 +4,7 @@
 mod comparisons;
 mod database;
 mod imports;
+mod meter_points;
 mod migrations;
 mod resources;
 mod servers;
