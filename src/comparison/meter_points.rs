@@ -4,6 +4,7 @@
 //! the same file again goes on: its record is found by the file's digest and by how it is read.
 
 mod matching;
+mod preview;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{Read, Seek};
@@ -13,6 +14,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use self::matching::{Why, contradicts, first_row, meter_points, names, owner};
+pub use self::preview::MeterPointsPreview;
 use super::{ComparisonError, Service};
 use crate::store::{
     CustomerShare, FillZero, ImportCounts, ImportFilter, ImportProgress, ImportSource, ImportState,
@@ -107,6 +109,24 @@ impl Service {
         .await?
     }
 
+    /// What [`Service::import_meter_points`] would do, found out in the same way; nothing is written.
+    ///
+    /// # Errors
+    /// [`MeterPointsError`].
+    pub async fn preview_meter_points<F: Read + Seek + Send + 'static>(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        file: MeterPointsFile<F>,
+    ) -> Result<MeterPointsPreview, MeterPointsError> {
+        let (service, tenant) = (Arc::clone(self), tenant.clone());
+        self.detached(async move {
+            let _permit = service.import_permit().await?;
+            let (begun, new) = Begun::open(&service, &tenant, file).await?;
+            begun.preview(&service, &tenant, new.meter_points).await
+        })
+        .await?
+    }
+
     /// Takes back every part of a file of many meter points, and lets no more of it be stored. Called again it takes back
     /// what is left.
     ///
@@ -148,6 +168,9 @@ impl Service {
     }
 }
 
+/// Places and names of the meter points of each customer.
+type Shares = BTreeMap<CustomerId, Vec<(u32, String)>>;
+
 /// A file with its record, its readings still to be stored.
 struct Begun {
     file: UsageFile,
@@ -162,11 +185,12 @@ struct Begun {
 }
 
 impl Begun {
-    async fn read<F: Read + Seek + Send + 'static>(
+    /// Reads the file, with the record that it would begin.
+    async fn open<F: Read + Seek + Send + 'static>(
         service: &Arc<Service>,
         tenant: &TenantId,
         sent: MeterPointsFile<F>,
-    ) -> Result<Self, MeterPointsError> {
+    ) -> Result<(Self, MeterPointsImport), MeterPointsError> {
         let MeterPointsFile { input, options, file_name, sha256, n_bytes, on_conflict, fill_zero } = sent;
         let resume_key = |labels: &[SeriesLabel]| resume_key(&sha256, &options, on_conflict, fill_zero, labels);
         let reading = options.clone();
@@ -196,41 +220,61 @@ impl Begun {
             resume_key: resume_key(&labels),
             meter_points: rows,
         };
-        let (of, new_id) = (tenant.clone(), new.id);
-        let record = service.store.write(move |store| store.begin_meter_points(&of, &new, Timestamp::now())).await?;
-        service.stop_at("meter_points::begun").await?;
-        Ok(Self {
+        let begun = Self {
             file,
             labels,
             series: HashMap::new(),
-            id: record.id,
-            is_resumed: record.id != new_id,
+            id: new.id,
+            is_resumed: false,
             on_conflict,
             fill: fill_zero.then_some(FillZero::WithinFile),
             source,
-        })
+        };
+        Ok((begun, new))
+    }
+
+    async fn read<F: Read + Seek + Send + 'static>(
+        service: &Arc<Service>,
+        tenant: &TenantId,
+        sent: MeterPointsFile<F>,
+    ) -> Result<Self, MeterPointsError> {
+        let (begun, new) = Self::open(service, tenant, sent).await?;
+        let of = tenant.clone();
+        let record = service.store.write(move |store| store.begin_meter_points(&of, &new, Timestamp::now())).await?;
+        service.stop_at("meter_points::begun").await?;
+        Ok(Self { id: record.id, is_resumed: record.id != begun.id, ..begun })
+    }
+
+    /// The pending ones of these meter points by their customers, and why the others have none.
+    async fn by_customer(
+        &mut self,
+        service: &Service,
+        tenant: &TenantId,
+        rows: &[MeterPointRow],
+    ) -> Result<(Shares, MeterPointCustomers, Vec<MeterPointRefusal>), ComparisonError> {
+        let known: BTreeSet<&str> = rows.iter().filter_map(|row| row.meter_point_id.as_deref()).collect();
+        let points = meter_points(&self.labels, |name| known.contains(name));
+        self.series = points.into_iter().filter_map(|(id, idxs)| Some((id?, idxs))).collect();
+        let pending: Vec<(u32, String)> = rows
+            .iter()
+            .filter(|row| row.state == MeterPointState::Pending)
+            .filter_map(|row| Some((row.place, row.meter_point_id.clone()?)))
+            .collect();
+        let listed = customers_of(service, tenant, pending.iter().map(|(_, id)| id.clone()).collect()).await?;
+        let (mut shares, mut refusals) = (Shares::new(), Vec::new());
+        for (place, point) in pending {
+            match owner(&point, &listed) {
+                Ok(customer) => shares.entry(customer).or_default().push((place, point)),
+                Err(why) => refusals.push(why.at(place)),
+            }
+        }
+        Ok((shares, listed, refusals))
     }
 
     async fn run(mut self, service: &Arc<Service>, tenant: &TenantId) -> Result<MeterPointsOutcome, MeterPointsError> {
         let (id, is_resumed) = (self.id, self.is_resumed);
         let rows = self.rows(service, tenant).await?;
-        let known: BTreeSet<&str> = rows.iter().filter_map(|row| row.meter_point_id.as_deref()).collect();
-        let points = meter_points(&self.labels, |name| known.contains(name));
-        self.series = points.into_iter().filter_map(|(id, idxs)| Some((id?, idxs))).collect();
-
-        let pending: Vec<(u32, String)> = rows
-            .into_iter()
-            .filter(|row| row.state == MeterPointState::Pending)
-            .filter_map(|row| Some((row.place, row.meter_point_id?)))
-            .collect();
-        let listed = customers_of(service, tenant, pending.iter().map(|(_, id)| id.clone()).collect()).await?;
-        let (mut by_customer, mut refusals) = (BTreeMap::<CustomerId, Vec<(u32, String)>>::new(), Vec::new());
-        for (place, point) in pending {
-            match owner(&point, &listed) {
-                Ok(customer) => by_customer.entry(customer).or_default().push((place, point)),
-                Err(why) => refusals.push(why.at(place)),
-            }
-        }
+        let (by_customer, listed, mut refusals) = self.by_customer(service, tenant, &rows).await?;
         let mut stale = Vec::new();
         for (customer, points) in by_customer {
             let channels = listed.clone();

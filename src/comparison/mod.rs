@@ -45,7 +45,7 @@ pub use freshness::{Freshness, Kind, Reason, State};
 pub use history::{Cursor, CursorError};
 pub use inputs::{SharedFiles, offline_question};
 pub use key::{MAX_PLANS, NaturalKey, PlanCountError};
-pub use meter_points::{MeterPointsError, MeterPointsFile, MeterPointsOutcome, PartsReverted};
+pub use meter_points::{MeterPointsError, MeterPointsFile, MeterPointsOutcome, MeterPointsPreview, PartsReverted};
 pub use render::{Rendered, render};
 pub use shared_puts::{PutPrices, put_calendar, put_prices};
 pub use supersede::SupersedeRequest;

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::error::{Code, Problem};
 use super::imports::{ProgressBody, file_name, on_conflict};
 use super::lists::{csv_page, page, page_size};
-use super::request::{choice, expect_media_type, parameter, path_id, prefers_csv, query};
+use super::request::{choice, expect_media_type, is_true, parameter, path_id, prefers_csv, query};
 use super::upload::{MEDIA_TYPES, ReadingParameters, spool};
 use super::{Answered, Api};
 use crate::comparison::{MeterPointsError, MeterPointsFile};
-use crate::store::{MeterPointRow, MeterPointState};
+use crate::store::{ImportCounts, MeterPointCounts, MeterPointRow, MeterPointState};
 use crate::words::{ComparisonId, CustomerId, ImportId};
 
 /// Most meter points of a page.
@@ -29,6 +29,7 @@ struct ImportParameters {
     on_conflict: Option<String>,
     file_name: Option<String>,
     fill: Option<String>,
+    dry_run: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -41,7 +42,7 @@ struct ImportedBody {
     not_stored: Vec<MeterPointRow>,
 }
 
-/// `POST /v1/imports?time_zone=&on_conflict=&fill=zero`: the readings of each meter point go to the customer that lists it. 201
+/// `POST /v1/imports?time_zone=&on_conflict=&fill=zero&dry_run=`: the readings of each meter point go to the customer that lists it. 201
 /// for a new record, 200 when the call went on with one that was not finished. With `Accept: text/csv` the answer is the
 /// list of meter points that are not stored.
 pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
@@ -57,6 +58,7 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
     let options = reading.check()?;
     let on_conflict = on_conflict(parameters.on_conflict.as_deref())?;
     let fill_zero = choice("fill", parameters.fill.as_deref(), &[("zero", true)])?.unwrap_or(false);
+    let dry_run = is_true("dry_run", parameters.dry_run.as_deref())?;
     let file_name = file_name(parameters.file_name)?;
     expect_media_type(&request, &MEDIA_TYPES)?;
     let spooled = spool(&api, &request, payload).await?;
@@ -69,6 +71,9 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
         on_conflict,
         fill_zero,
     };
+    if dry_run {
+        return preview(&api, &request, file).await;
+    }
     let done = api.service.import_meter_points(&api.tenant, file).await?;
     let (tenant, id) = (api.tenant.clone(), done.progress.record.id);
     let states = [MeterPointState::Unmapped, MeterPointState::Refused];
@@ -88,6 +93,49 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
         progress: ProgressBody::from(done.progress),
         stale_comparison_ids: done.stale,
         not_stored,
+    }))
+}
+
+/// What a file of many meter points would do.
+#[derive(Serialize)]
+struct PreviewBody {
+    dry_run: bool,
+    format: String,
+    sha256: String,
+    counts: ImportCounts,
+    meter_points: MeterPointCounts,
+    customers: u64,
+    stale_comparison_ids: Vec<ComparisonId>,
+    /// The first of those that would be unmapped or refused.
+    not_stored: Vec<MeterPointRow>,
+}
+
+async fn preview(api: &Api, request: &HttpRequest, file: MeterPointsFile<tempfile::SpooledTempFile>) -> Answered {
+    let sha256 = hex::encode(file.sha256);
+    let preview = api.service.preview_meter_points(&api.tenant, file).await?;
+    let mut counted = MeterPointCounts::default();
+    for point in &preview.meter_points {
+        *match point.state {
+            MeterPointState::Pending => &mut counted.pending,
+            MeterPointState::Done => &mut counted.done,
+            MeterPointState::Unmapped => &mut counted.unmapped,
+            MeterPointState::Refused => &mut counted.refused,
+        } += 1;
+    }
+    let is_left = |point: &MeterPointRow| point.state != MeterPointState::Done;
+    let not_stored: Vec<MeterPointRow> = preview.meter_points.into_iter().filter(is_left).collect();
+    if prefers_csv(request) {
+        return sheet(request, not_stored, u32::MAX);
+    }
+    Ok(HttpResponse::Ok().json(PreviewBody {
+        dry_run: true,
+        format: preview.format,
+        sha256,
+        counts: preview.counts,
+        meter_points: counted,
+        customers: preview.n_customers,
+        stale_comparison_ids: preview.stale,
+        not_stored: not_stored.into_iter().take(MAX_METER_POINTS as usize).collect(),
     }))
 }
 

@@ -69,8 +69,13 @@ on_both_engines! {
             ("6001000003", "E1", 1), ("6001000004", "E1", 1), ("6001000005", "E1", 1), ("6001000005", "B1", 1),
             ("6001000006", "E1", 1), ("6001000007", "E1", 1),
         ]);
+        let would = send(app, &file, "?dry_run=true").expect(200).json();
+        assert_eq!((app.database.count("imports"), app.database.count("usage_blocks")), (0, 0));
         let reply = send(app, &file, "?file_name=june.csv").expect(201);
         let did = reply.json();
+        for member in ["counts", "meter_points", "customers", "not_stored", "sha256", "format", "stale_comparison_ids"] {
+            assert_eq!(would[member], did[member], "{member}");
+        }
         assert_eq!(reply.header("location").unwrap(), format!("/v1/imports/{}", did["id"].as_str().unwrap()));
         assert_eq!((&did["kind"], &did["state"], &did["format"], &did["file_name"]), (&json!("meter_points"), &json!("done"), &json!("nem12"), &json!("june.csv")));
         assert_eq!(did["meter_points"], json!({"pending": 0, "done": 3, "unmapped": 1, "refused": 4}));

@@ -58,7 +58,7 @@ fn wrong_usage_is_exit_code_2() {
         "import customer",
         "import usage x.csv",
         "import usage x.csv --customer c-1 --by-meter-point",
-        "import usage x.csv --by-meter-point --dry-run",
+        "import usage x.csv --by-meter-point --channel import=E1",
         "import usage x.csv --customer c-1 --fill-start 2026-06-01 --fill-end 2026-07-01",
         "imports list --state lost",
         "coverage --customer c-1 --start 2026-06-01",

@@ -33,7 +33,7 @@ pub(crate) struct ImportUsage {
     #[arg(long, value_name = "ID", required_unless_present = "by_meter_point")]
     customer: Option<CustomerId>,
     /// Give the readings of each meter point to the customer that lists it
-    #[arg(long, conflicts_with_all = ["customer", "dry_run", "channels", "fill_start", "fill_end"])]
+    #[arg(long, conflicts_with_all = ["customer", "channels", "fill_start", "fill_end"])]
     by_meter_point: bool,
     /// What local times without an offset are in [default: the customer's time zone]
     #[arg(long, value_name = "ZONE")]
@@ -182,8 +182,10 @@ fn report_many(reply: &Reply) -> Result<Report, CliError> {
     let json = reply.json()?;
     let sheet = not_stored(&json["not_stored"]);
     let number = |member: &str| json["meter_points"][member].as_u64().unwrap_or(0);
+    let is_dry = json["dry_run"] == true;
     let mut text = format!(
-        "{} meter points stored, {} unmapped, {} refused, {} left\n\n{}\n",
+        "{}{} meter points stored, {} unmapped, {} refused, {} left\n\n{}\n",
+        if is_dry { "What would be; nothing was stored.\n\n" } else { "" },
         number("done"),
         number("unmapped"),
         number("refused"),
@@ -193,6 +195,8 @@ fn report_many(reply: &Reply) -> Result<Report, CliError> {
     if !sheet.is_empty() {
         let _ = writeln!(text, "\n{}", sheet.table());
     }
-    let _ = writeln!(text, "import {}", json["id"].as_str().unwrap_or(""));
+    if let Some(id) = json["id"].as_str() {
+        let _ = writeln!(text, "import {id}");
+    }
     Ok(Report { json: reply.body.clone(), text, sheet })
 }
