@@ -106,7 +106,7 @@ fn bare_xml(text: &str) -> usize {
     loop {
         match reader.read_resolved_event_into(&mut buffer).expect("good XML") {
             (_, quick_xml::events::Event::Eof) => return n,
-            event => n += usize::from(black_box(event).1.len() > 0),
+            event => n += usize::from(!black_box(event).1.is_empty()),
         }
         buffer.clear();
     }

@@ -424,16 +424,12 @@ impl Collected {
             return Ok((series, Vec::new()));
         }
         let mut rows = Vec::new();
-        parts.iter().for_each(|part| part.unpack(&mut rows));
+        for part in &parts {
+            part.unpack(&mut rows);
+        }
         let mut warnings = Warnings::default();
-        let series = settle(
-            &state.label,
-            rows,
-            state.repeated_hours.clone(),
-            state.has_bare_ends,
-            self.common_minutes,
-            &mut warnings,
-        );
+        let series =
+            settle(&state.label, rows, &state.repeated_hours, state.has_bare_ends, self.common_minutes, &mut warnings);
         Ok((series, warnings.finish()))
     }
 }

@@ -25,7 +25,7 @@ const POWERS_OF_TEN: [i64; 10] =
 pub(super) struct NumberFormat {
     /// Between whole and fraction: a point or a comma.
     pub(super) decimal_sign: u8,
-    /// Power of ten of the unit in kWh (kW): 0 for kWh, -3 for Wh, 3 for MWh.
+    /// Power of ten of the unit in kWh (kW): 0 for kWh, -3 for Wh, 3 for `MWh`.
     pub(super) power_of_ten: i8,
     /// Whether standings of a register are read, which may be larger than the energy of an interval.
     pub(super) is_register: bool,

@@ -25,13 +25,13 @@ const MAX_PROBLEMS: usize = 100;
 pub(super) fn settle(
     label: &SeriesLabel,
     mut rows: Vec<Row>,
-    repeated_hours: Vec<RepeatedHour>,
+    repeated_hours: &[RepeatedHour],
     has_bare_ends: bool,
     common_minutes: Option<u16>,
     warnings: &mut Warnings,
 ) -> FileSeries {
     let mut series = FileSeries::new(label);
-    settle_hours_of_parts(&mut rows, &repeated_hours, &mut series, warnings);
+    settle_hours_of_parts(&mut rows, repeated_hours, &mut series, warnings);
     rows.sort_unstable_by_key(|row| (row.start, row.part, std::cmp::Reverse(row.version), row.line));
     let conflicting_lines = drop_repeats(&mut rows, &mut series);
     add_parts(&mut rows);

@@ -11,7 +11,7 @@ pub enum Unit {
     WattHour,
     /// kWh
     KilowattHour,
-    /// MWh
+    /// `MWh`
     MegawattHour,
     /// W: mean power of the interval
     Watt,

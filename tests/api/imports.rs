@@ -46,7 +46,7 @@ on_both_engines! {
         assert_eq!((ids.len(), ids[0], ids[1]), (3, &again["import_id"], &did["import_id"]));
         let sha256 = did["sha256"].as_str().unwrap();
         assert_eq!(items(&app.get(&format!("/v1/imports?sha256={sha256}&customer_id=c-1&state=done")).expect(200)).len(), 2);
-        assert_eq!(items(&app.get("/v1/imports?customer_id=nobody").expect(200)), [json!(0); 0]);
+        assert_eq!(items(&app.get("/v1/imports?customer_id=nobody").expect(200)), Vec::<Value>::new());
         let first = app.get("/v1/imports?limit=2").expect(200);
         assert!(first.header("link").unwrap().contains("rel=\"next\""));
         let cursor = first.json()["next"].as_str().unwrap().to_owned();

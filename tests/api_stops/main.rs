@@ -405,7 +405,9 @@ fn file_of_two(app: &TestApp) -> String {
         let document = json!({"time_zone": "UTC", "meter_points": [{"id": meter, "channel": "import"}]});
         app.put_customer(customer, &document);
         let values = vec!["0.5"; 48].join(",");
-        file += &format!("200,{meter},E1,1,E1,N1,METER1,kWh,30,20260801\n300,20260810,{values},A,,,20260901120000,\n");
+        let rows =
+            ["200,", meter, ",E1,1,E1,N1,METER1,kWh,30,20260801\n300,20260810,", &values, ",A,,,20260901120000,\n"];
+        file.extend(rows);
     }
     file + "900\n"
 }

@@ -125,11 +125,7 @@ fn a_confirmed_day_replaces_the_provisional_one() {
         &base,
         &none(),
         &[
-            (
-                row,
-                &format!("{row}\n{row}"),
-                &POINTS.replace("48.25", "48.25 repeats=48").replace("repeats=48 older=48", "repeats=48 older=48"),
-            ),
+            (row, &format!("{row}\n{row}"), &POINTS.replace("48.25", "48.25 repeats=48")),
             ("確定,0.5", "確定,-0.5", &POINTS.replace("48.25", "47.25")),
             ("確定,0.5", "確定,", &POINTS.replace("96 48.25 older=48", "95 47.75 blank=1 older=48 gaps=1")),
             ("確定,0.5", "確定,0.12345678901234", &POINTS.replace("48.25", "47.873457")),

@@ -233,7 +233,7 @@ fn meters_and_qualities_come_from_columns_of_text() {
 
 #[test]
 fn files_are_read_packed_or_not() {
-    let columns = [hours(1_000_000, 5000), kwh(&[0.25; 5000])];
+    let columns = [hours(1_000_000, 5000), kwh(&vec![0.25; 5000])];
     for compression in [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,

@@ -94,6 +94,6 @@ fn a_file_of_many_meters_is_read_in_little_memory() {
         assert!(series.readings.iter().all(|reading| reading.quality == Quality::Measured));
     }
     let most = MEMORY.peak_usage() - before;
-    eprintln!("{megabytes} MB of {n_meters} meters: {:.1} MB at most", most as f64 / 1e6);
+    eprintln!("{megabytes} MB of {n_meters} meters: {} kB at most", most / 1000);
     assert!(most < MOST, "{most} bytes were allocated at once");
 }

@@ -145,7 +145,7 @@ on_both_engines! {
         let beyond = FillZero::Within(midnight("2026-06-03")..midnight("2026-06-05"));
         let beyond = db.try_import_of("c-1", &fill(gappy(), beyond)).unwrap();
         assert_eq!((beyond.record.counts.filled, readings(db).len()), (24, 97));
-        let uneven = vec![hours("2026-08-01".."2026-08-02", 1), vec![half(midnight("2026-08-02") + 900)]].concat();
+        let uneven = [hours("2026-08-01".."2026-08-02", 1), vec![half(midnight("2026-08-02") + 900)]].concat();
         let refused = db.try_import_of("c-1", &fill(uneven, FillZero::WithinFile));
         assert!(matches!(refused, Err(StoreError::Conflict { code: "fill_uneven", .. })), "{refused:?}");
     }

@@ -356,6 +356,7 @@ fn refuse_blank(blanks: &[usize], quality_at: impl Fn(usize) -> Quality) -> Resu
 }
 
 /// What a letter and its method say; `Some(None)` for V, which 400 rows explain.
+#[expect(clippy::option_option, reason = "a word that is none, and the word that says nothing yet")]
 fn quality_of(text: &str) -> Option<Option<Quality>> {
     let (letter, method) = text.as_bytes().split_first()?;
     if !matches!(method, [] | [b'0'..=b'9', b'0'..=b'9']) {

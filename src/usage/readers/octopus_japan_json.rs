@@ -20,7 +20,7 @@ use super::super::collect::{Cell, Collector, Rank};
 use super::super::file::{Direction, SeriesLabel};
 use super::super::number::{NumberFormat, clip};
 use super::super::stamp::Stamp;
-use super::super::{Quality, ReadOptions, Source, Unit, UsageCode, UsageError, UsageFile, UsageReader};
+use super::super::{Quality, ReadOptions, Source, Unit, UsageError, UsageFile, UsageReader};
 use super::json_walk::{JsonDocument, Scalar, digits, members, walk};
 
 /// Length of a reading that does not say its end.

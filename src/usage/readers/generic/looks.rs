@@ -114,7 +114,7 @@ fn look_of_number(text: &str) -> Option<Look> {
         }
         (8, "") => compact(whole, ""),
         (10, "") => Some(look_of_stamp(Stamp::epoch(i64::try_from(number).ok()?).ok()?, false)),
-        (13, "") if number % 1000 == 0 => {
+        (13, "") if number.is_multiple_of(1000) => {
             Some(look_of_stamp(Stamp::epoch(i64::try_from(number / 1000).ok()?).ok()?, false))
         }
         (12 | 14, "") => compact(&whole[..8], &whole[8..]),

@@ -4,6 +4,7 @@ use super::super::super::number::NumberFormat;
 use super::super::super::{Quality, UsageCode, UsageError};
 
 /// What a look at all numbers of a file tells of their decimal sign.
+#[expect(clippy::struct_excessive_bools, reason = "five things that were seen or not, each by itself")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SignSniff {
     point_is_decimal: bool,
@@ -272,7 +273,9 @@ mod tests {
     fn the_decimal_sign_is_found_in_the_whole_file() {
         let sign = |texts: &[&str], delimiter| {
             let mut sniff = SignSniff::default();
-            texts.iter().for_each(|text| sniff.add(text));
+            for text in texts {
+                sniff.add(text);
+            }
             char::from(sniff.decimal_sign(delimiter))
         };
         assert_eq!(sign(&["1", "0.5", "1.234"], b','), '.');

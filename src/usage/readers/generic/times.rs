@@ -149,11 +149,6 @@ impl TimePlan {
         })
     }
 
-    /// The columns of times that are read.
-    pub(super) fn columns(&self) -> impl Iterator<Item = usize> {
-        self.start.columns().chain(self.end.into_iter().flat_map(Place::columns)).chain(self.minutes)
-    }
-
     /// Where a row lies in time.
     ///
     /// # Errors

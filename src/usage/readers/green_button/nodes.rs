@@ -40,6 +40,7 @@ pub(super) enum Part {
 
 /// An element whose text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "the element is called value")]
 pub(super) enum Value {
     ServiceKind,
     Accumulation,

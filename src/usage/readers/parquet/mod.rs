@@ -107,7 +107,7 @@ fn plans(reader: &SerializedFileReader<Bounded>) -> Result<Vec<(usize, Plan)>, U
         return Err(UsageError::new(UsageCode::TooLarge, message));
     }
     // The library takes it for granted that chunks begin within the file.
-    let chunks = reader.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let chunks = reader.metadata().row_groups().iter().flat_map(parquet::file::metadata::RowGroupMetaData::columns);
     let mut places = chunks.flat_map(|chunk| {
         [Some(chunk.data_page_offset()), chunk.dictionary_page_offset(), Some(chunk.compressed_size())]
     });
