@@ -164,7 +164,14 @@ impl UsageFile {
         let (mut series, warnings) = self.collected.settle(series_idx)?;
         let place = self.place;
         series.problems = std::mem::take(&mut series.problems).into_iter().map(place).collect();
-        for warning in warnings {
+        for mut warning in warnings {
+            if let Some(line) = warning.line {
+                let placed = place(UsageError::new(UsageCode::Unreadable, "").at_line(line));
+                warning.line = placed.line;
+                if let Some(field) = placed.field {
+                    warning.detail = format!("{field}: {}", warning.detail);
+                }
+            }
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
             }

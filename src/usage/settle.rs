@@ -279,11 +279,11 @@ fn drop_repeats(rows: &mut Vec<Row>, series: &mut FileSeries) -> Vec<u32> {
         let same_value = later.value == kept.value && later.quality.is_some() == kept.quality.is_some();
         if same_value && same_length {
             repeats += 1;
+            kept.quality = kept.quality.min(later.quality);
+            kept.minutes = kept.minutes.max(later.minutes);
         } else {
             conflicts.push((*kept, *later));
         }
-        kept.quality = kept.quality.min(later.quality);
-        kept.minutes = kept.minutes.max(later.minutes);
         true
     });
     series.exact_repeats = repeats;

@@ -245,3 +245,14 @@ fn what_is_no_text_of_readings_is_refused_early() {
     let endless = b"start,kwh\n\"".iter().copied().chain(std::iter::repeat_n(b'x', 3 << 20)).collect::<Vec<u8>>();
     assert_eq!(refuse(&endless), "bad_row");
 }
+
+#[test]
+fn two_lengths_for_one_start_are_one_contradiction() {
+    let text = "start,end,kwh\n2026-06-01T00:00:00Z,2026-06-01T00:30:00Z,1\n2026-06-01T00:00:00Z,2026-06-01T01:00:00Z,2\n\
+                2026-06-01T00:30:00Z,2026-06-01T01:00:00Z,1\n";
+    let mut file = samebill::usage::open(std::io::Cursor::new(text), &ReadOptions::default()).unwrap();
+    let series = file.series(0).unwrap();
+    let problems: Vec<_> = series.problems.iter().map(|p| (p.code.as_str(), p.line, p.other_line)).collect();
+    assert_eq!(problems, [("conflict", Some(2), Some(3))]);
+    assert_eq!(series.readings.len(), 2, "what does not contradict itself is shown");
+}

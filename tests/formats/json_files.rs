@@ -55,3 +55,26 @@ fn json_that_is_no_document_of_readings_is_refused() {
         assert_eq!(refusal(read_text(text)).0, code, "{text}");
     }
 }
+
+#[test]
+fn a_value_without_end_is_refused_early() {
+    for text in [
+        format!(r#"{{"readings": [{{"start": "{}"#, "x".repeat(3 << 20)),
+        format!(r#"{{"{}"#, "x".repeat(3 << 20)),
+        format!(r#"{{"readings": [{}"#, "[".repeat(3 << 20)),
+    ] {
+        let error = read_text(&text).unwrap_err();
+        assert_eq!(error.code.as_str(), "bad_json", "{error}");
+    }
+}
+
+#[test]
+fn a_warning_names_its_reading() {
+    let text = r#"{"interval_minutes": 60, "readings": [
+        {"start": "2017-11-05T00:00:00", "kwh": 1}, {"start": "2017-11-05T01:00:00", "kwh": 2}, {"start": "2017-11-05T02:00:00", "kwh": 3}]}"#;
+    let options = ReadOptions { time_zone: Some(chrono_tz::America::Chicago), ..ReadOptions::default() };
+    let usage = read(std::io::Cursor::new(text), &options).unwrap();
+    let [warning] = usage.warnings.as_slice() else { panic!("{:?}", usage.warnings) };
+    assert_eq!((warning.code, warning.line), ("repeated_hour_once", None));
+    assert!(warning.detail.starts_with("/readings/1: the clock showed"), "{}", warning.detail);
+}

@@ -42,8 +42,7 @@ pub(super) trait JsonDocument {
 /// # Errors
 /// [`UsageCode::BadJson`], [`UsageCode::Unreadable`], and what `document` refuses; with line and pointer.
 pub(super) fn walk(input: Box<dyn Read + '_>, document: &mut impl JsonDocument) -> Result<(), UsageError> {
-    let place = Rc::new(Place { line: StdCell::new(1), piece_bytes: StdCell::new(0) });
-    let bytes = Bytes { input: BufReader::with_capacity(1 << 16, input), place: Rc::clone(&place) };
+    let (bytes, place) = Bytes::new(input);
     let mut walk = Walk { document, place, path: Vec::new(), depth: 0, refused: None };
     let mut deserializer = serde_json::Deserializer::from_reader(bytes);
     let outcome = Node { walk: &mut walk, member: "" }.deserialize(&mut deserializer).and_then(|()| deserializer.end());
@@ -54,7 +53,7 @@ pub(super) fn walk(input: Box<dyn Read + '_>, document: &mut impl JsonDocument) 
 }
 
 /// serde's error as ours.
-fn json_error(error: &serde_json::Error) -> UsageError {
+pub(super) fn json_error(error: &serde_json::Error) -> UsageError {
     let line = u64::try_from(error.line()).unwrap_or(0);
     let at_line = |e: UsageError| if line > 0 { e.at_line(line) } else { e };
     match error.io_error_kind() {
@@ -241,7 +240,7 @@ impl<'de, D: JsonDocument> Visitor<'de> for Readings<'_, '_, D> {
         let walk = self.walk;
         let mut number = 0_u64;
         loop {
-            walk.place.piece_bytes.set(0);
+            walk.place.begin_value();
             let Some(raw) = seq.next_element::<Box<RawValue>>()? else { return Ok(()) };
             let n_lines = raw.get().bytes().filter(|b| *b == b'\n').count() as u64;
             let line = walk.line() - n_lines;
@@ -255,17 +254,32 @@ impl<'de, D: JsonDocument> Visitor<'de> for Readings<'_, '_, D> {
 }
 
 /// How far the document was taken.
-struct Place {
+pub(super) struct Place {
     /// From 1.
     line: StdCell<u64>,
     /// Bytes since the last value began.
     piece_bytes: StdCell<u64>,
 }
 
-/// Bytes as serde takes them, one at a time.
-struct Bytes<'a> {
+impl Place {
+    /// A value begins.
+    pub(super) fn begin_value(&self) {
+        self.piece_bytes.set(0);
+    }
+}
+
+/// Bytes as serde takes them, one at a time; a value of more than a megabyte ends them.
+pub(super) struct Bytes<'a> {
     input: BufReader<Box<dyn Read + 'a>>,
     place: Rc<Place>,
+}
+
+impl<'a> Bytes<'a> {
+    /// Of `input`, and where they are.
+    pub(super) fn new(input: Box<dyn Read + 'a>) -> (Self, Rc<Place>) {
+        let place = Rc::new(Place { line: StdCell::new(1), piece_bytes: StdCell::new(0) });
+        (Self { input: BufReader::with_capacity(1 << 16, input), place: Rc::clone(&place) }, place)
+    }
 }
 
 impl Read for Bytes<'_> {

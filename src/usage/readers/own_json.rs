@@ -14,7 +14,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::BufReader;
+use std::rc::Rc;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -22,6 +22,7 @@ use serde_json::value::RawValue;
 
 use super::super::collect::Collector;
 use super::super::{Channel, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
+use super::json_walk::{Bytes, Place, json_error};
 use super::own_csv::{own_label, parse_cell, parse_quality};
 
 /// The reader of JSON readings.
@@ -38,13 +39,15 @@ impl UsageReader for OwnJson {
     }
 
     fn read(&self, source: &mut Source<'_>, options: &ReadOptions) -> Result<UsageFile, UsageError> {
+        let (bytes, place) = Bytes::new(source.open()?);
         let mut document = Document {
             collector: Collector::new(options),
+            place,
             channel: Channel::import(),
             interval_minutes: None,
             refused: None,
         };
-        let mut deserializer = serde_json::Deserializer::from_reader(BufReader::new(source.open()?));
+        let mut deserializer = serde_json::Deserializer::from_reader(bytes);
         let outcome = deserializer.deserialize_map(&mut document).and_then(|()| deserializer.end());
         if let Some(refused) = document.refused {
             return Err(refused);
@@ -60,6 +63,7 @@ impl UsageReader for OwnJson {
 /// The object around the readings, while it is read.
 struct Document {
     collector: Collector,
+    place: Rc<Place>,
     channel: Channel,
     interval_minutes: Option<u64>,
     /// What one of our own checks refused; serde's error then only ends the reading.
@@ -94,7 +98,8 @@ impl Document {
         let kwh: Cow<'_, str> = if raw == "null" {
             Cow::Borrowed("")
         } else if raw.starts_with('"') {
-            Cow::Owned(serde_json::from_str(raw).map_err(|e| json_error(&e))?)
+            let text = serde_json::from_str(raw);
+            Cow::Owned(text.map_err(|e| UsageError::new(UsageCode::BadJson, strip_place(&e)).in_field("kwh"))?)
         } else {
             Cow::Borrowed(raw)
         };
@@ -171,11 +176,8 @@ impl<'de> Visitor<'de> for Readings<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut number = 0;
         loop {
-            let raw = match seq.next_element::<Box<RawValue>>() {
-                Ok(None) => return Ok(()),
-                Ok(Some(raw)) => raw,
-                Err(e) => return Err(e),
-            };
+            self.0.place.begin_value();
+            let Some(raw) = seq.next_element::<Box<RawValue>>()? else { return Ok(()) };
             let pointer = format!("/readings/{number}");
             number += 1;
             let outcome = serde_json::from_str::<JsonReading<'_>>(raw.get())
@@ -199,12 +201,6 @@ fn by_pointer(mut error: UsageError) -> UsageError {
         Some(number) => error.in_field(pointer(number)),
         None => error,
     }
-}
-
-fn json_error(error: &serde_json::Error) -> UsageError {
-    let code = if error.is_io() { UsageCode::Unreadable } else { UsageCode::BadJson };
-    let what = if error.is_eof() { "the JSON stops in the middle: ".to_owned() } else { String::new() };
-    UsageError::new(code, format!("{what}{error}"))
 }
 
 /// serde's text without its "at line 1 column 2", which would count inside one reading.
