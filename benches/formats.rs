@@ -130,8 +130,8 @@ fn bare_records(text: &str) -> usize {
 }
 
 fn formats(c: &mut Criterion) {
-    type Bare = fn(&str) -> usize;
-    let years: [(&str, String, usize, &[(&str, Bare)]); 3] = [
+    type Bare = (&'static str, fn(&str) -> usize);
+    let years: [(&str, String, usize, &[Bare]); 3] = [
         ("green_button", green_button(), 35_040, &[("bare", bare_xml)]),
         ("csv", csv(), 35_040, &[("bare", bare_csv), ("records", bare_records)]),
         ("nem12", nem12(), 2 * 365 * 288, &[("bare", bare_csv), ("records", bare_records)]),

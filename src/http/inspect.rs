@@ -4,35 +4,22 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 
-use super::request::{expect_media_type, query};
-use super::upload::{MEDIA_TYPES, ReadingParameters, spool};
+use super::request::expect_media_type;
+use super::upload::{MEDIA_TYPES, channel_choices, reading_query, spool};
 use super::{Answered, Api};
 use crate::usage;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InspectParameters {
-    time_zone: Option<String>,
-    r#as: Option<String>,
-    unit: Option<String>,
-    stamp: Option<String>,
-    date_order: Option<String>,
     channel: Option<String>,
 }
 
 /// `POST /v1/usage/inspect?time_zone=&as=&unit=&stamp=&date_order=&channel=`: every series of a file, with counts, energy,
 /// gaps, overlaps and what was assumed.
 pub(super) async fn inspect(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
-    let parameters: InspectParameters = query(&request)?;
-    let reading = ReadingParameters {
-        time_zone: parameters.time_zone.as_deref(),
-        format: parameters.r#as.as_deref(),
-        unit: parameters.unit.as_deref(),
-        stamp: parameters.stamp.as_deref(),
-        date_order: parameters.date_order.as_deref(),
-        channel: parameters.channel.as_deref(),
-    };
-    let options = reading.check()?;
+    let (mut options, parameters): (_, InspectParameters) = reading_query(&request)?;
+    options.channels = channel_choices(parameters.channel.as_deref())?;
     expect_media_type(&request, &MEDIA_TYPES)?;
     let spooled = spool(&api, &request, payload).await?;
     let _permit = api.service.import_permit().await?;

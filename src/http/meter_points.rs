@@ -9,7 +9,7 @@ use super::error::{Code, Problem};
 use super::imports::{ProgressBody, file_name, on_conflict};
 use super::lists::{csv_page, page, page_size};
 use super::request::{choice, expect_media_type, is_true, parameter, path_id, prefers_csv, query};
-use super::upload::{MEDIA_TYPES, ReadingParameters, spool};
+use super::upload::{MEDIA_TYPES, reading_query, spool};
 use super::{Answered, Api};
 use crate::comparison::{MeterPointsError, MeterPointsFile};
 use crate::store::{ImportCounts, MeterPointCounts, MeterPointRow, MeterPointState};
@@ -21,11 +21,6 @@ const MAX_METER_POINTS: u32 = 1_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ImportParameters {
-    time_zone: Option<String>,
-    r#as: Option<String>,
-    unit: Option<String>,
-    stamp: Option<String>,
-    date_order: Option<String>,
     on_conflict: Option<String>,
     file_name: Option<String>,
     fill: Option<String>,
@@ -46,16 +41,7 @@ struct ImportedBody {
 /// for a new record, 200 when the call went on with one that was not finished. With `Accept: text/csv` the answer is the
 /// list of meter points that are not stored.
 pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
-    let parameters: ImportParameters = query(&request)?;
-    let reading = ReadingParameters {
-        time_zone: parameters.time_zone.as_deref(),
-        format: parameters.r#as.as_deref(),
-        unit: parameters.unit.as_deref(),
-        stamp: parameters.stamp.as_deref(),
-        date_order: parameters.date_order.as_deref(),
-        channel: None,
-    };
-    let options = reading.check()?;
+    let (options, parameters): (_, ImportParameters) = reading_query(&request)?;
     let on_conflict = on_conflict(parameters.on_conflict.as_deref())?;
     let fill_zero = choice("fill", parameters.fill.as_deref(), &[("zero", true)])?.unwrap_or(false);
     let dry_run = is_true("dry_run", parameters.dry_run.as_deref())?;

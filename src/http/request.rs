@@ -145,7 +145,24 @@ pub(super) fn escape(name: &str) -> String {
 /// # Errors
 /// 400 `unknown_parameter`, or `invalid_parameter` for one that stands twice or holds a NUL.
 pub(super) fn query<T: DeserializeOwned>(request: &HttpRequest) -> Result<T, Problem> {
-    let text = request.query_string();
+    parse_query(request.query_string())
+}
+
+/// The query in two: parameters that several calls take alike, by their names, and those of this call.
+///
+/// # Errors
+/// As [`query`].
+pub(super) fn split_query<A: DeserializeOwned, B: DeserializeOwned>(
+    request: &HttpRequest,
+    names: &[&str],
+) -> Result<(A, B), Problem> {
+    let parts = request.query_string().split('&');
+    let (alike, own): (Vec<&str>, Vec<&str>) =
+        parts.partition(|part| names.contains(&part.split('=').next().unwrap_or_default()));
+    Ok((parse_query(&alike.join("&"))?, parse_query(&own.join("&"))?))
+}
+
+fn parse_query<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     if text.contains("%00") {
         return Err(Problem::new(Code::InvalidParameter, "no parameter holds a NUL character"));
     }

@@ -5,11 +5,13 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use actix_web::HttpRequest;
 use actix_web::web::Payload;
 use futures_util::StreamExt as _;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use super::Api;
 use super::error::Problem;
-use super::request::{parameter, payload_problem, refuse_announced_size, too_large};
+use super::request::{parameter, payload_problem, refuse_announced_size, split_query, too_large};
 use crate::usage::{ChannelChoice, ReadOptions};
 
 /// Bytes of a body that are held in memory before they go to the spool.
@@ -27,35 +29,44 @@ pub(super) const MEDIA_TYPES: [&str; 8] = [
     "application/vnd.apache.parquet",
 ];
 
+/// Names of the parameters that say how a file is read.
+const READING: [&str; 5] = ["time_zone", "as", "unit", "stamp", "date_order"];
+
 /// What the caller says about a file, as it stands in the query.
-pub(super) struct ReadingParameters<'a> {
-    pub(super) time_zone: Option<&'a str>,
-    pub(super) format: Option<&'a str>,
-    pub(super) unit: Option<&'a str>,
-    pub(super) stamp: Option<&'a str>,
-    pub(super) date_order: Option<&'a str>,
-    /// `import=E1,export=B1`
-    pub(super) channel: Option<&'a str>,
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadingParameters {
+    time_zone: Option<String>,
+    r#as: Option<String>,
+    unit: Option<String>,
+    stamp: Option<String>,
+    date_order: Option<String>,
 }
 
-impl ReadingParameters<'_> {
-    /// The same, checked.
-    ///
-    /// # Errors
-    /// 400 `invalid_parameter`, naming it.
-    pub(super) fn check(self) -> Result<ReadOptions, Problem> {
-        let choices = self.channel.unwrap_or_default().split(',').filter(|choice| !choice.trim().is_empty());
-        let channels: Result<Vec<ChannelChoice>, Problem> =
-            choices.filter_map(|choice| parameter("channel", Some(choice)).transpose()).collect();
-        Ok(ReadOptions {
-            time_zone: parameter("time_zone", self.time_zone)?,
-            format: self.format.map(str::to_owned),
-            unit: parameter("unit", self.unit)?,
-            stamp: parameter("stamp", self.stamp)?,
-            date_order: parameter("date_order", self.date_order)?,
-            channels: channels?,
-        })
-    }
+/// The query of a call that takes a file: how it is read, checked, and the parameters of the call itself.
+///
+/// # Errors
+/// 400 `invalid_parameter` and `unknown_parameter`, naming it.
+pub(super) fn reading_query<T: DeserializeOwned>(request: &HttpRequest) -> Result<(ReadOptions, T), Problem> {
+    let (reading, own): (ReadingParameters, T) = split_query(request, &READING)?;
+    let options = ReadOptions {
+        time_zone: parameter("time_zone", reading.time_zone.as_deref())?,
+        format: reading.r#as,
+        unit: parameter("unit", reading.unit.as_deref())?,
+        stamp: parameter("stamp", reading.stamp.as_deref())?,
+        date_order: parameter("date_order", reading.date_order.as_deref())?,
+        channels: Vec::new(),
+    };
+    Ok((options, own))
+}
+
+/// Which series feed which channel: `import=E1,export=B1`.
+///
+/// # Errors
+/// 400 `invalid_parameter`.
+pub(super) fn channel_choices(text: Option<&str>) -> Result<Vec<ChannelChoice>, Problem> {
+    let choices = text.unwrap_or_default().split(',').filter(|choice| !choice.trim().is_empty());
+    choices.filter_map(|choice| parameter("channel", Some(choice)).transpose()).collect()
 }
 
 /// A body in a temporary file.

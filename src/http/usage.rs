@@ -12,7 +12,7 @@ use serde_json::json;
 use super::error::{Code, Problem};
 use super::lists::{page, page_size};
 use super::request::{choice, expect_media_type, is_true, parameter, path_id, query, required};
-use super::upload::{MEDIA_TYPES, ReadingParameters, spool};
+use super::upload::{MEDIA_TYPES, channel_choices, reading_query, spool};
 use super::{Answered, Api, customers, imports};
 use crate::comparison::question::date;
 use crate::engine;
@@ -29,11 +29,6 @@ const MAX_RANGE_DAYS: i64 = 400;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ImportParameters {
-    time_zone: Option<String>,
-    r#as: Option<String>,
-    unit: Option<String>,
-    stamp: Option<String>,
-    date_order: Option<String>,
     channel: Option<String>,
     on_conflict: Option<String>,
     file_name: Option<String>,
@@ -49,16 +44,8 @@ struct ImportParameters {
 /// The body is spooled and parsed to its end before the transaction begins.
 pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payload) -> Answered {
     let id: CustomerId = path_id(&request, "id")?;
-    let parameters: ImportParameters = query(&request)?;
-    let reading = ReadingParameters {
-        time_zone: parameters.time_zone.as_deref(),
-        format: parameters.r#as.as_deref(),
-        unit: parameters.unit.as_deref(),
-        stamp: parameters.stamp.as_deref(),
-        date_order: parameters.date_order.as_deref(),
-        channel: parameters.channel.as_deref(),
-    };
-    let mut options = reading.check()?;
+    let (mut options, parameters): (_, ImportParameters) = reading_query(&request)?;
+    options.channels = channel_choices(parameters.channel.as_deref())?;
     let on_conflict = imports::on_conflict(parameters.on_conflict.as_deref())?;
     let file_name = imports::file_name(parameters.file_name.clone())?;
     expect_media_type(&request, &MEDIA_TYPES)?;
