@@ -162,3 +162,33 @@ fn a_plan_that_another_one_includes_is_part_of_it() {
     assert_eq!(without.code, 1);
     assert!(without.stderr.contains("/include/network") && without.stderr.contains("import it"), "{}", without.stderr);
 }
+
+#[test]
+fn half_hours_are_added_to_the_hours_of_prices() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, prices) = (fixture("plans/hourly-price.json"), fixture("prices/hourly-2017-03.csv"));
+    // 1 kWh in each hour, once as such and once in two unequal halves.
+    let (mut hours, mut halves) = ("start,kwh\n".to_owned(), "start,kwh\n".to_owned());
+    for hour in 0..24 {
+        let at = format!("2017-03-07T{hour:02}");
+        hours.extend([at.as_str(), ":00:00Z,1\n"]);
+        halves.extend([at.as_str(), ":00:00Z,0.25\n", at.as_str(), ":30:00Z,0.75\n"]);
+    }
+    let total = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let asked = format!(
+            "bill --plan {plan} --usage {name} --prices spot={prices} --time-zone Etc/UTC --period 2017-03-07/2017-03-08 --format json"
+        );
+        run(folder.path(), &asked).done().json()["plans"][0]["total"].as_str().unwrap().to_owned()
+    };
+    let file = std::fs::read_to_string(&prices).unwrap();
+    let day: Vec<rust_decimal::Decimal> =
+        file.lines().filter_map(|line| line.strip_prefix("2017-03-07T")?.split_once(',')?.1.parse().ok()).collect();
+    assert_eq!(day.len(), 24);
+    // 5 % for losses and 2.17 cents on each of 24 kWh, and 38 cents for the day.
+    let energy = day.iter().sum::<rust_decimal::Decimal>() * "1.05".parse::<rust_decimal::Decimal>().unwrap();
+    let expected = (energy + "0.9008".parse::<rust_decimal::Decimal>().unwrap()).round_dp(2).normalize();
+    let of_hours = total("hours.csv", &hours);
+    assert_eq!(of_hours.parse::<rust_decimal::Decimal>().unwrap().normalize(), expected);
+    assert_eq!(total("halves.csv", &halves), of_hours);
+}
