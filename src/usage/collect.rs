@@ -2,7 +2,7 @@
 //!
 //! Every reader feeds a [`Collector`]; what is a conflict or a gap is decided there once for all formats.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::NaiveDateTime;
 
@@ -393,6 +393,7 @@ impl Collector {
             },
             warnings: self.warnings.finish(),
             collected: Collected { series: self.series, spill: self.spill, common_minutes },
+            told: HashSet::new(),
             values_per_row: 1,
             own_channels: false,
             place: |error| error,

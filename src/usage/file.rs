@@ -1,11 +1,15 @@
 //! What a file of readings holds: its series, billable or not, as the file names them.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::Serialize;
 
 use super::collect::Collected;
 use super::{Reading, UsageCode, UsageError};
+
+/// Warnings of one code that a file keeps of its series.
+const MAX_WARNINGS_OF_CODE: usize = 100;
 
 /// Which way the energy of a series flows, seen from the customer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -140,6 +144,8 @@ pub struct UsageFile {
     /// The channels of the series are ours (`import`, `controlled_load`): nothing is to be chosen.
     pub(super) own_channels: bool,
     pub(super) collected: Collected,
+    /// Series whose warnings are among `warnings`.
+    pub(super) told: HashSet<usize>,
     /// Turns the row number of a problem into the file's own way to name a place.
     pub(super) place: fn(UsageError) -> UsageError,
 }
@@ -164,19 +170,37 @@ impl UsageFile {
         let (mut series, warnings) = self.collected.settle(series_idx)?;
         let place = self.place;
         series.problems = std::mem::take(&mut series.problems).into_iter().map(place).collect();
-        for mut warning in warnings {
-            if let Some(line) = warning.line {
-                let placed = place(UsageError::new(UsageCode::Unreadable, "").at_line(line));
-                warning.line = placed.line;
-                if let Some(field) = placed.field {
-                    warning.detail = format!("{field}: {}", warning.detail);
-                }
-            }
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
+        // What a series has to say is said when it is settled for the first time.
+        if self.told.insert(series_idx) {
+            for warning in warnings {
+                self.warn(warning);
             }
         }
         Ok(series)
+    }
+
+    /// Adds a warning of a series, its row named in the file's own way. Of one code a bounded number is kept, however many
+    /// series there are.
+    fn warn(&mut self, mut warning: UsageWarning) {
+        match self.warnings.iter().filter(|known| known.code == warning.code).count() {
+            n if n < MAX_WARNINGS_OF_CODE => {}
+            MAX_WARNINGS_OF_CODE => {
+                let detail = "there are more of this, of other series".to_owned();
+                self.warnings.push(UsageWarning { line: None, detail, ..warning });
+                return;
+            }
+            _ => return,
+        }
+        if let Some(line) = warning.line {
+            let placed = (self.place)(UsageError::new(UsageCode::Unreadable, "").at_line(line));
+            warning.line = placed.line;
+            if let Some(field) = placed.field {
+                warning.detail = format!("{field}: {}", warning.detail);
+            }
+        }
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use samebill::usage::{DateOrder, ReadOptions, StampSide, read};
+use samebill::usage::{DateOrder, ReadOptions, StampSide, inspect_with, open, read};
 
 use super::told::{changed, check_changes, fixture, mutate, told, zone};
 
@@ -406,4 +406,22 @@ fn whatever_comes_is_read_or_refused() {
     for name in ["long_german.csv", "wide_hours.csv", "register.tsv"] {
         mutate(fixture(&format!("generic_csv/{name}")).as_bytes(), &options, 150);
     }
+}
+
+#[test]
+fn warnings_of_many_series_are_bounded() {
+    use std::fmt::Write as _;
+    // A register falls in each of 400 series.
+    let mut text = "meter,timestamp,register kWh\n".to_owned();
+    for meter in 0..400 {
+        for (hour, standing) in [(0, 10), (1, 12), (2, 3), (3, 4), (4, 5)] {
+            let _ = writeln!(text, "M{meter},2026-06-01T{hour:02}:00:00Z,{standing}");
+        }
+    }
+    let mut file = open(std::io::Cursor::new(text), &ReadOptions::default()).unwrap();
+    let once = inspect_with(&mut file, &[], |_, _| ()).unwrap();
+    let n = once.warnings.iter().filter(|warning| warning.code == "register_fell").count();
+    assert_eq!((once.series.len(), n), (400, 101), "a hundred, and that there are more");
+    let again = inspect_with(&mut file, &[], |_, _| ()).unwrap();
+    assert_eq!(again.warnings, once.warnings, "said once, however often a series is settled");
 }

@@ -13,7 +13,7 @@ use super::super::super::{Quality, ReadOptions, UsageCode, UsageError};
 use super::super::columns::{HeadingUnit, RegisterHint, Role, ValueColumn, direction_of};
 use super::layout::Layout;
 use super::numbers::{is_blank, is_missing, quality_of, read_number};
-use super::sniff::{Sniff, is_total, repeats_headings};
+use super::sniff::{Sniff, Totals, repeats_headings};
 use super::times::TimePlan;
 
 /// Columns of numbers of one row.
@@ -59,19 +59,12 @@ pub(super) fn read(
     let placed = ReadOptions { stamp: side, ..options.clone() };
     let times = TimePlan::of(layout, &mut sniff, &placed, collector).map_err(at_headings)?;
     let mut values = Values::of(layout, times, columns, decimal_sign, options);
-    let mut is_said = false;
+    let mut totals = Totals::default();
     while let Some(row) = table.next_row()? {
         if row.line <= layout.line {
             continue;
         }
-        if is_total(row) {
-            if !std::mem::replace(&mut is_said, true) {
-                collector.warn(
-                    "total_row_not_used",
-                    Some(row.line),
-                    "a row of totals repeats the energy of others: not used",
-                );
-            }
+        if totals.skips(row, collector) {
             continue;
         }
         let at_row = |e: UsageError| if e.line.is_some() { e } else { e.at_line(row.line) };

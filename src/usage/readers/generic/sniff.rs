@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use itertools::Itertools as _;
 
+use super::super::super::collect::Collector;
 use super::super::super::detect::StampSide;
 use super::super::super::number::NumberFormat;
 use super::super::super::stamp::DateOrder;
@@ -286,6 +287,24 @@ pub(super) fn stamp_side(dates: &TimeSniff, clocks: &TimeSniff, order: DateOrder
         Some(StampSide::End)
     } else {
         None
+    }
+}
+
+/// Rows of totals: left out, and the first of them said.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    is_said: bool,
+}
+
+impl Totals {
+    /// Whether a row is one.
+    pub(super) fn skips(&mut self, row: TableRow<'_>, collector: &mut Collector) -> bool {
+        let is_one = is_total(row);
+        if is_one && !std::mem::replace(&mut self.is_said, true) {
+            let detail = "a row of totals repeats the energy of others: not used";
+            collector.warn("total_row_not_used", Some(row.line), detail);
+        }
+        is_one
     }
 }
 

@@ -17,7 +17,7 @@ use super::super::columns::{Role, direction_of};
 use super::layout::{IntervalColumn, Label, Layout};
 use super::long::{cell, unknown_column};
 use super::numbers::{is_blank, quality_of};
-use super::sniff::{Sniff, is_total, repeats_headings};
+use super::sniff::{Sniff, Totals, repeats_headings};
 use super::times::TimePlan;
 
 /// Intervals of a day without a clock change that tables have.
@@ -148,19 +148,12 @@ pub(super) fn read(
         layout,
         known: HashMap::new(),
     };
-    let mut is_said = false;
+    let mut totals = Totals::default();
     while let Some(row) = table.next_row()? {
         if row.line <= layout.line || (0..row.len()).all(|idx| row.bytes(idx).is_empty()) {
             continue;
         }
-        if is_total(row) {
-            if !std::mem::replace(&mut is_said, true) {
-                collector.warn(
-                    "total_row_not_used",
-                    Some(row.line),
-                    "a row of totals repeats the energy of others: not used",
-                );
-            }
+        if totals.skips(row, collector) {
             continue;
         }
         days.read_row(row, collector).map_err(|e| e.at_line(row.line))?;
