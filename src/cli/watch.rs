@@ -244,11 +244,22 @@ fn free_place(folder: &Path, path: &Path, sha256: &str) -> PathBuf {
     folder.join(format!("{stem}.{}{ending}", &sha256[..12]))
 }
 
-/// Writes a document so that it is there whole or not at all.
+/// Writes a document so that it is there whole or not at all. What a killed run left half written is written anew, and
+/// each file has one writer: somebody else's is replaced, never written into.
 fn write_whole(path: &Path, document: &Value) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".report").tempfile_in(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let part = path.with_file_name(format!(".{name}.part"));
+    if let Err(error) = fs::remove_file(&part)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    let mut file = File::create_new(&part)?;
     writeln!(file, "{document:#}")?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|e| e.error)
+    file.sync_all()?;
+    match fs::rename(&part, path) {
+        // Somebody else has written the report of the same file.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        renamed => renamed,
+    }
 }

@@ -100,6 +100,9 @@ fn killed_at_any_moment_nothing_is_lost_or_counted_twice() {
     for day in 1..=10 {
         fs::write(inbox.join(format!("{day:02}.csv")), nem12("NMI1", &format!("202601{day:02}"), "0.5")).unwrap();
     }
+    // As a run leaves it that is killed while it writes a report.
+    fs::create_dir(inbox.join("done")).unwrap();
+    fs::write(inbox.join("done/.01.csv.report.json.part"), "{").unwrap();
     let deadline = Instant::now() + Duration::from_secs(120);
     let mut wait_ms = 40;
     while names(&inbox).len() > 2 {
