@@ -9,6 +9,8 @@ mod includes;
 mod inspect;
 mod meter_points;
 mod price_series;
+#[allow(dead_code, reason = "shared with the stories of broken servers")]
+mod process;
 mod processes;
 mod races;
 mod refusals;

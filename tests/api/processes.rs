@@ -1,68 +1,14 @@
 //! Server processes, as they run in production: two on one database, and one that is told to stop.
 
-use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::helpers::{Client, Database, Engine, Reply, at_once, distinct, question};
+use crate::helpers::{Database, Engine, Reply, at_once, distinct, question};
 use crate::meter_points::{many, send};
+use crate::process::Process;
 use crate::races::race_supersedes;
-
-/// A `samebill serve`, killed when the test is over.
-struct Process {
-    child: Child,
-    client: Client,
-}
-
-impl Process {
-    fn serve(database: &Database, more: &[&str]) -> Self {
-        // Free a moment ago; nobody else is likely to take it.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let listen = format!("127.0.0.1:{port}");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_samebill"))
-            .args(["serve", "--database-url", &database.url, "--listen", &listen])
-            .args(more)
-            .env("SAMEBILL_LOG", "warn,samebill::cli=info")
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        let log = BufReader::new(child.stderr.take().expect("piped"));
-        std::thread::spawn(move || log.lines().map_while(Result::ok).for_each(|line| eprintln!("[{port}] {line}")));
-        let client = Client::new(&format!("http://{listen}"));
-        let begun = Instant::now();
-        while !client.try_send("GET", "/readyz", &[], &[]).is_ok_and(|reply| reply.status == 200) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the server did not become ready");
-            assert!(child.try_wait().unwrap().is_none(), "the server ended");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Self { child, client }
-    }
-
-    /// SIGTERM, and how the process ends.
-    #[cfg(unix)]
-    fn terminate(mut self) -> std::process::ExitStatus {
-        let kill = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(kill.success());
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "the server did not stop");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn reordered(i: usize) -> Value {
     let mut plans = vec!["flat", "cheap", "tou"];
@@ -73,7 +19,7 @@ fn reordered(i: usize) -> Value {
 
 fn two_processes(more: &[&str]) {
     let Some(database) = Database::create(Engine::Postgres) else { return };
-    let processes = [Process::serve(&database, more), Process::serve(&database, more)];
+    let processes = [Process::serve(&database.url, more), Process::serve(&database.url, more)];
     let [one, two] = processes.each_ref().map(|process| &process.client);
     one.fill();
     let replies = at_once(64, |i| if i.is_multiple_of(2) { one } else { two }.compare(&reordered(i)));
@@ -101,11 +47,11 @@ fn two_processes_without_coalescing_give_one_answer() {
 fn a_process_that_is_told_to_stop_ends_well_and_leaves_what_it_stored() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let Some(database) = Database::create(engine) else { continue };
-        let process = Process::serve(&database, &[]);
+        let process = Process::serve(&database.url, &[]);
         process.client.fill();
         let first = process.client.compare(&question(&["flat"])).expect(201);
         assert!(process.terminate().success());
-        let process = Process::serve(&database, &[]);
+        let process = Process::serve(&database.url, &[]);
         assert_eq!(process.client.compare(&question(&["flat"])).expect(200).body, first.body);
         process.client.supersede(&first.id(), &json!({"reason": "manual", "force": true})).expect(201);
     }
@@ -118,7 +64,7 @@ fn a_process_that_is_killed_loses_and_doubles_nothing_of_a_file_of_many() {
     const N: usize = 200;
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let Some(database) = Database::create(engine) else { continue };
-        let mut process = Process::serve(&database, &[]);
+        let mut process = Process::serve(&database.url, &[]);
         let file = many(&process.client, N);
         let client = process.client.clone();
         let n_parts = || database.count("imports WHERE part_of IS NOT NULL");
@@ -127,10 +73,10 @@ fn a_process_that_is_killed_loses_and_doubles_nothing_of_a_file_of_many() {
             while n_parts() < 10 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            process.child.kill().unwrap();
+            process.kill();
         });
         drop(process);
-        let process = Process::serve(&database, &[]);
+        let process = Process::serve(&database.url, &[]);
         let n_stored = n_parts();
         assert!(n_stored < i64::try_from(N).unwrap(), "it was killed before the end");
         let left = process.client.get("/v1/imports?state=incomplete").expect(200).json()["items"][0].clone();

@@ -1,0 +1,11 @@
+//! Servers as processes under load, while they, their database or the way between them break: what was promised holds.
+//!
+//! Every story prints its seed; `SAMEBILL_SEED` gives it again. `tests/run --long` makes each of them longer.
+
+#[path = "../api/helpers.rs"]
+#[allow(dead_code, reason = "shared with the tests of the API")]
+mod helpers;
+#[path = "../api/process.rs"]
+#[allow(dead_code, reason = "shared with the tests of the API")]
+mod process;
+mod support;

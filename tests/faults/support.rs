@@ -1,0 +1,27 @@
+//! What the stories share: one at a time, from a seed, short or long.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Stories measure times and kill processes: each runs alone in this program.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static STORY: Mutex<()> = Mutex::new(());
+    STORY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The seed of this run, printed so that a failure can be played again with `SAMEBILL_SEED`.
+pub(crate) fn seed(story: &str) -> u64 {
+    let given = std::env::var("SAMEBILL_SEED").ok().map(|text| text.parse().expect("SAMEBILL_SEED is a number"));
+    let seed = given.unwrap_or_else(|| fastrand::u64(..));
+    println!("{story}: SAMEBILL_SEED={seed}");
+    seed
+}
+
+/// Whether this is `tests/run --long`.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("SAMEBILL_LONG").is_some()
+}
+
+/// Of two sizes the one of this run.
+pub(crate) fn short_or_long<T>(short: T, long: T) -> T {
+    if is_long() { long } else { short }
+}
