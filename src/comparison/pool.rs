@@ -78,8 +78,12 @@ impl EnginePool {
     ) -> Result<T, ComparisonError> {
         let (sender, receiver) = oneshot::channel();
         self.threads.spawn(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                fail::fail_point!("engine::job");
+                job()
+            }));
             // The caller may be gone: then nobody wants the outcome.
-            let _ = sender.send(catch_unwind(AssertUnwindSafe(job)));
+            let _ = sender.send(outcome);
         });
         match receiver.await {
             Ok(Ok(value)) => Ok(value),

@@ -65,6 +65,7 @@ impl Service {
         if old.view.row.superseded.is_some() {
             return self.successor(tenant, &old).await;
         }
+        self.stop_at("supersede::looked_up").await?;
         let permit = self.engine.permit().await?;
         for _ in 0..=MAX_RETRIES {
             // Read with the permit in hand: while this call waited another one may have done its work.

@@ -99,6 +99,7 @@ pub(super) async fn answer_usage(api: &Api, customer: &Customer, import: UsageIm
         return Ok(preview_body(&preview, customer));
     }
     let outcome = store.write(move |store| store.import_usage(&tenant, &id, &import, Timestamp::now())).await?;
+    api.service.stop_at("import::before_response").await?;
     let mut response = HttpResponse::Ok();
     response.insert_header((header::LOCATION, format!("/v1/imports/{}", outcome.record.id)));
     Ok(response.json(OutcomeBody::new(&outcome.record, &outcome.stale)))

@@ -61,6 +61,7 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
         return preview(&api, &request, file).await;
     }
     let done = api.service.import_meter_points(&api.tenant, file).await?;
+    api.service.stop_at("meter_points::before_response").await?;
     let (tenant, id) = (api.tenant.clone(), done.progress.record.id);
     let states = [MeterPointState::Unmapped, MeterPointState::Refused];
     let limit = MAX_METER_POINTS;

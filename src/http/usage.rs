@@ -76,6 +76,7 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
             warnings: json!(parsed.warnings),
         },
     };
+    api.service.stop_at("import::read").await?;
     imports::answer_usage(&api, &customer, import, dry_run).await
 }
 

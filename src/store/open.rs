@@ -171,9 +171,11 @@ where
     let pending = connection.pending_migrations(source).map_err(StoreError::Database)?;
     let mut names = Vec::with_capacity(pending.len());
     for migration in &pending {
+        fail::fail_point!("migrate::between", |_| Err(StoreError::Database("failpoint migrate::between".into())));
         connection.run_migration(migration).map_err(StoreError::Database)?;
         names.push(migration.name().to_string());
     }
+    fail::fail_point!("migrate::applied", |_| Err(StoreError::Database("failpoint migrate::applied".into())));
     Ok(names)
 }
 

@@ -3,7 +3,7 @@
 //!
 //! What goes wrong stays with its job: a refusal or a broken constraint rolls back its savepoint; anything else (a
 //! panic, a full disk, which may roll back more than the savepoint) rolls back the group, and each job is run again
-//! alone on a new connection. The thread itself never ends before its last job.
+//! alone on a new connection. The thread itself never ends before its last job, also by a panic outside of any job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -157,7 +157,9 @@ impl WriterThread {
     }
 
     fn finish(&mut self, mut group: Vec<Job>) {
-        let was_run = match self.commit_group(&mut group) {
+        // A panic outside of a job says nothing about what was committed; each job knows what it would have written.
+        let tried = catch_unwind(AssertUnwindSafe(|| self.commit_group(&mut group)));
+        let was_run = match tried.unwrap_or_else(|_| Err(GroupFailure::Unknown(vec![true; group.len()]))) {
             Ok(outcomes) => {
                 for (job, outcome) in group.into_iter().zip(outcomes) {
                     answer(&job, outcome.map_err(UnitError::into_store_error));
@@ -195,6 +197,7 @@ impl WriterThread {
     /// Runs every job in its savepoint and commits once. Gives what each job came to.
     fn commit_group(&mut self, group: &mut [Job]) -> Result<Vec<Result<(), UnitError>>, GroupFailure> {
         let rolled_back = |_| GroupFailure::RolledBack;
+        fail::fail_point!("writer::before_begin", |_| Err(GroupFailure::NotBegun));
         let connection = self.connection().map_err(|_| GroupFailure::NotBegun)?;
         begin_immediate(connection).map_err(|_| GroupFailure::NotBegun)?;
         let mut outcomes = Vec::with_capacity(group.len());
@@ -212,12 +215,16 @@ impl WriterThread {
                 }
                 Ok(Err(_)) | Err(Panicked(_)) => return Err(GroupFailure::RolledBack),
             }
+            fail::fail_point!("writer::between_jobs", |_| Err(GroupFailure::RolledBack));
         }
+        fail::fail_point!("writer::before_commit", |_| Err(GroupFailure::RolledBack));
         let committed = AnsiTransactionManager::commit_transaction(connection);
         let committed = committed.and_then(|()| group.iter().try_for_each(|job| job.stops.after_commit()));
+        let was_run = || outcomes.iter().map(Result::is_ok).collect();
+        fail::fail_point!("writer::after_commit", |_| Err(GroupFailure::Unknown(was_run())));
         match committed {
             Ok(()) => Ok(outcomes),
-            Err(_) => Err(GroupFailure::Unknown(outcomes.iter().map(Result::is_ok).collect())),
+            Err(_) => Err(GroupFailure::Unknown(was_run())),
         }
     }
 
@@ -227,7 +234,12 @@ impl WriterThread {
     fn commit_alone(&mut self, job: &mut Job, mut is_unsure: bool) -> Result<(), StoreError> {
         let mut pauses = retry::pauses();
         loop {
-            let error = match self.try_alone(job, &mut is_unsure) {
+            let tried = catch_unwind(AssertUnwindSafe(|| self.try_alone(job, &mut is_unsure)));
+            let tried = tried.unwrap_or_else(|cause| {
+                is_unsure = true;
+                Err(Again::Yes(StoreError::Database(panic_text(&*cause).into())))
+            });
+            let error = match tried {
                 Ok(()) => return Ok(()),
                 Err(Again::No(error)) => return Err(error),
                 Err(Again::Yes(error)) => error,
