@@ -16,7 +16,7 @@ use super::tariffs::TariffCache;
 use super::{ComparisonError, NaturalKey};
 use crate::engine::{self, ENGINE_VERSION, Options, PlanToBill, PriceSeries, Question, VersionInForce};
 use crate::shared;
-use crate::store::{ComparisonRow, PlanVersion, RecordedCycle, RecordedInputs, RecordedPlan, Store};
+use crate::store::{ComparisonRow, PlanVersion, RecordedCycle, RecordedInputs, RecordedPlan, RecordedTerms, Store};
 use crate::usage::{Channel, Reading, Series};
 use crate::words::{BillingPeriod, CustomerDocument, InputName, PlanId, PlanReference, TenantId};
 
@@ -81,6 +81,12 @@ pub(super) fn read(
         cycle: calendar.cycle,
         cuts: question.months.iter().skip(1).map(BillingPeriod::start).collect(),
         shared: shared.recorded,
+        terms: Some(RecordedTerms {
+            min_coverage: options.min_coverage,
+            split_intervals_even: options.split_intervals_even,
+            months_registered: question.months_registered,
+            earlier_months: question.earlier_months.iter().map(BillingPeriod::start).collect(),
+        }),
         engine: ENGINE_VERSION,
         digest: digest(&question),
     };
@@ -151,17 +157,29 @@ impl Calendar {
         Ranges::new(&(first..period.end()), &self.window, plans)
     }
 
+    /// The calendar of billing months that were cut before.
+    ///
+    /// * `months`: they tile the period. `earlier_months`: oldest first, adjoining it.
+    pub(super) fn of_months(
+        time_zone: chrono_tz::Tz,
+        period: BillingPeriod,
+        months: Vec<BillingPeriod>,
+        months_registered: bool,
+        earlier_months: Vec<BillingPeriod>,
+    ) -> Self {
+        let end = engine::instants(time_zone, &period).end;
+        let start = engine::instants(time_zone, earlier_months.first().unwrap_or(&period)).start;
+        Self { months, months_registered, earlier_months, window: start..end, cycle: None }
+    }
+
     fn cut(customer: &CustomerDocument, period: BillingPeriod, n_earlier: u32, cycle: &[BillingPeriod]) -> Self {
-        let earlier_months = engine::earlier_months(&period, n_earlier, cycle);
-        let end = engine::instants(customer.time_zone, &period).end;
-        let start = engine::instants(customer.time_zone, earlier_months.first().unwrap_or(&period)).start;
-        Self {
-            months: engine::billing_months(&period, cycle),
-            months_registered: engine::is_registered(&period, cycle),
-            earlier_months,
-            window: start..end,
-            cycle: None,
-        }
+        Self::of_months(
+            customer.time_zone,
+            period,
+            engine::billing_months(&period, cycle),
+            engine::is_registered(&period, cycle),
+            engine::earlier_months(&period, n_earlier, cycle),
+        )
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use chrono::NaiveDate;
+use rust_decimal::Decimal;
 
 pub use self::imports::{
     CustomerShare, FillZero, ImportCounts, ImportFilter, ImportKind, ImportOutcome, ImportPreview, ImportProgress,
@@ -188,6 +189,9 @@ pub struct RecordedInputs {
     /// Calendars and price series that the plans name, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<RecordedShared>,
+    /// What else shaped the numbers; absent in rows of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<RecordedTerms>,
     /// Version of the engine.
     pub engine: i32,
     /// SHA-256 over contents: readings of the window, attributes used, documents, engine.
@@ -207,6 +211,21 @@ pub struct RecordedCycle {
     pub end: NaiveDate,
     /// Periods of the cycle that overlap these days.
     pub n_periods: usize,
+}
+
+/// Settings, and the billing months as they were cut: what can be others when an answer is computed again, years later.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RecordedTerms {
+    /// Least share of the expected readings.
+    pub min_coverage: Decimal,
+    /// Whether readings that a price boundary cuts were split evenly.
+    pub split_intervals_even: bool,
+    /// Whether the billing months are registered ones.
+    pub months_registered: bool,
+    /// First days of the billing months that look-backs read, oldest first: each ends where the next begins, the last
+    /// where the period does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_months: Vec<NaiveDate>,
 }
 
 /// A plan reference and what it meant.

@@ -167,6 +167,7 @@ impl Db {
                 cycle: None,
                 cuts: vec![],
                 shared: vec![],
+                terms: None,
                 engine: 1,
                 digest: Sha256::digest(&contents).into(),
             },
