@@ -29,6 +29,8 @@ mod output;
 mod plan;
 mod reading;
 mod serve;
+#[cfg(feature = "failpoints")]
+mod stops;
 mod supersede;
 mod watch;
 
@@ -78,6 +80,8 @@ enum Command {
 pub fn main() -> ExitCode {
     // clap itself exits with 2 on wrong usage, and with 0 after --help.
     let cli = Cli::parse();
+    #[cfg(feature = "failpoints")]
+    let _stops = stops::from_environment();
     let outcome = match cli.command {
         Command::Serve(command) => command.run(),
         Command::Demo(command) => command.run(cli.format),

@@ -197,9 +197,14 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(base: &str) -> Self {
+        Self::impatient(base, Duration::from_secs(120))
+    }
+
+    /// One that gives up a call after some time.
+    pub(crate) fn impatient(base: &str, timeout: Duration) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(120)))
+            .timeout_global(Some(timeout))
             .max_idle_connections_per_host(0)
             .max_idle_connections(0);
         Self { agent: config.build().into(), base: base.to_owned() }

@@ -57,6 +57,15 @@ impl Process {
         self.child.wait().expect("the process is ours");
     }
 
+    /// Waits until it has ended without being told to from here.
+    pub(crate) fn wait_until_ended(&mut self) {
+        let begun = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the server did not end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// SIGTERM, and how the process ends.
     pub(crate) fn terminate(mut self) -> ExitStatus {
         let kill = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
@@ -79,7 +88,13 @@ impl Drop for Process {
     }
 }
 
-/// A port that was free a moment ago; nobody else is likely to take it.
+/// A port that was free a moment ago. It lies below those that systems give to outgoing connections: nobody takes it
+/// while the server on it is down.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    loop {
+        let port = fastrand::u16(10_000..32_000);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }

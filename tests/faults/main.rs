@@ -6,7 +6,10 @@ mod cluster;
 #[path = "../api/helpers.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
 mod helpers;
+mod histories;
+mod history;
 #[path = "../api/process.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
 mod process;
 mod support;
+mod workload;
