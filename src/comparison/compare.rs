@@ -63,10 +63,13 @@ impl Service {
                 }
             }
             self.stop_at("compare::looked_up").await?;
-            if let Some(led) = self.lead_or_join(&key).await? {
+            if let Some(led) = self.lead_or_join(&key).await?
+                && (if_stale == IfStale::Answer || !led.view.freshness.is_stale())
+            {
                 return Ok(led);
             }
-            // Joined: the row is read anew, so that its freshness is that of an instant after this call began.
+            // Joined: the row is read anew, so that its freshness is that of an instant after this call began. Or found
+            // by the leader, made by somebody else since this call looked, and stale already: it is to be superseded.
         }
         Err(ComparisonError::InputsChanging.into())
     }

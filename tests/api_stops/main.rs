@@ -145,6 +145,23 @@ fn a_plan_version_and_a_customer_version_in_between_are_in_the_stored_answer() {
     });
 }
 
+/// The caller has seen no row; then one is made and is stale before the caller looks again.
+#[test]
+fn a_row_that_is_made_and_stale_in_between_is_superseded_if_that_was_asked_for() {
+    on_each(|app| {
+        let hold = Hold::at("compare::looked_up");
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| app.json("POST", "/v1/comparisons?if_stale=supersede", &question(&["flat"])));
+            hold.wait();
+            let first = app.compare(&question(&["flat"])).expect(201).id();
+            app.import("c-1", &june(2.0)).expect(200);
+            hold.release();
+            let body = asked.join().unwrap().expect(201).json();
+            assert_eq!((&body["predecessor_id"], &body["freshness"]["state"]), (&json!(first), &json!("fresh")));
+        });
+    });
+}
+
 #[test]
 fn an_included_plan_that_changes_in_between_is_in_the_stored_answer() {
     on_each(|app| {
