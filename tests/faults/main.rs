@@ -8,6 +8,7 @@ mod cluster;
 mod helpers;
 mod histories;
 mod history;
+mod kills;
 #[path = "../api/process.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
 mod process;

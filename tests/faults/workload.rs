@@ -137,6 +137,8 @@ pub(crate) struct Acknowledged {
     results: Mutex<HashMap<String, String>>,
     /// Import id and the revision after it, for those that changed something, by customer.
     imports: Mutex<BTreeMap<String, Vec<(String, i64)>>>,
+    /// Ids of imports of many meter points.
+    files: Mutex<Vec<String>>,
     pub(crate) n_answers: AtomicUsize,
 }
 
@@ -161,6 +163,12 @@ impl Acknowledged {
         }
     }
 
+    /// An import of many meter points.
+    pub(crate) fn file(&self, reply: &Reply) {
+        self.n_answers.fetch_add(1, Ordering::Relaxed);
+        self.files.lock().unwrap().push(text(&reply.json()["id"]));
+    }
+
     pub(crate) fn n_comparisons(&self) -> usize {
         self.results.lock().unwrap().len()
     }
@@ -168,6 +176,10 @@ impl Acknowledged {
     /// Every acknowledged comparison has its bytes, every acknowledged import its revision, and no revision is missing.
     pub(crate) fn is_all_there(&self, servers: &Servers) {
         let results: Vec<_> = self.results.lock().unwrap().clone().into_iter().collect();
+        for id in &*self.files.lock().unwrap() {
+            let file = servers.client(0).get(&format!("/v1/imports/{id}")).expect(200).json();
+            assert_eq!(file["state"], "done", "{file}");
+        }
         let imports: Vec<_> = self.imports.lock().unwrap().clone().into_iter().collect();
         at_once(4, |i| {
             for (id, hash) in results.iter().skip(i).step_by(4) {
