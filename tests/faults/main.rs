@@ -6,6 +6,7 @@ mod cluster;
 #[path = "../api/helpers.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
 mod helpers;
+mod herd;
 mod histories;
 mod history;
 mod kills;
