@@ -8,7 +8,8 @@
 //! 6. insert under the customer's head lock unless an input has changed (then back to 4) or a current row stands;
 //! 7. without a row of its own, read the winner's and answer that.
 //!
-//! What each step guards against stands beside it. Joining saves work only; the rest is what the promises rest on.
+//! What each step guards against stands beside it, and drawn and as schedules in `protocol.md`. Joining saves work only;
+//! the rest is what the promises rest on.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,10 +51,12 @@ impl Service {
     /// What has no answer, see [`ComparisonError`]; callers that joined one computation share its error.
     pub async fn compare(self: &Arc<Self>, key: NaturalKey, if_stale: IfStale) -> ComparisonResult<Answer> {
         let key = Arc::new(key);
+        let is_wanted =
+            |answer: &Answer| answer.created || if_stale == IfStale::Answer || !answer.view.freshness.is_stale();
         for _ in 0..MAX_ROUNDS {
             if let Some(found) = self.lookup(&key).await? {
                 self.stop_at("compare::looked_up").await?;
-                if if_stale == IfStale::Answer || !found.view.freshness.is_stale() {
+                if is_wanted(&found) {
                     return Ok(found);
                 }
                 let outcome = self.supersede_stale(&key, &found).await?;
@@ -64,7 +67,7 @@ impl Service {
             }
             self.stop_at("compare::looked_up").await?;
             if let Some(led) = self.lead_or_join(&key).await?
-                && (if_stale == IfStale::Answer || !led.view.freshness.is_stale())
+                && is_wanted(&led)
             {
                 return Ok(led);
             }
@@ -173,18 +176,19 @@ impl Service {
         }
     }
 
-    /// Reads the row that stands, in a new statement; one with the id that this call made counts as created.
+    /// Reads the row that stands, in a new statement; one with the id that this call made counts as created, also when
+    /// its commit lands between the two reads.
     async fn winner(&self, new: &Arc<NewComparison>) -> Result<Option<Insertion>, ComparisonError> {
         let new = Arc::clone(new);
         self.store
             .read(move |store| {
-                if let Some(own) = store.comparison(&new.tenant_id, new.id)? {
-                    return Ok::<_, ComparisonError>(Some(Insertion::Created(Box::new(own.row))));
+                let mut found = store.comparison(&new.tenant_id, new.id)?;
+                if found.is_none() {
+                    found = store.current_by_key(&new.tenant_id, &new.key_digest)?;
                 }
-                let found = store.current_by_key(&new.tenant_id, &new.key_digest)?;
-                let answer =
-                    found.map(|found| checked_answer(store, &new.tenant_id, &new.key_text, found)).transpose()?;
-                Ok(answer.map(|answer| Insertion::Found(Box::new(answer))))
+                let answer = found.map(|found| checked_answer(store, &new.tenant_id, &new.key_text, found));
+                let answer = answer.transpose()?.map(|answer| answer.of_call(new.id));
+                Ok::<_, ComparisonError>(answer.map(|answer| Insertion::Found(Box::new(answer))))
             })
             .await
     }

@@ -46,6 +46,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// As the answer of the call that had this id for a row of its own: found under it, the row is what that call made.
+    pub(super) fn of_call(self, own_id: ComparisonId) -> Self {
+        let created = self.created || self.view.row.id == own_id;
+        Self { created, ..self }
+    }
+
     /// The body: the envelope with the stored bytes as its last member, as they are.
     pub fn body(&self, detail: Detail) -> Vec<u8> {
         let result = match detail {

@@ -142,13 +142,14 @@ impl Service {
     /// After a commit of unknown outcome: the row this call made, or the successor that another call made.
     async fn outcome_of(&self, old: ComparisonId, new: &NewComparison) -> Result<Option<Answer>, ComparisonError> {
         match self.by_id(&new.tenant_id, new.id).await {
-            Ok(own) => return Ok(Some(Answer { created: true, ..own })),
+            Ok(own) => return Ok(Some(own.of_call(new.id))),
             Err(ComparisonError::NotFound { .. }) => {}
             Err(other) => return Err(other),
         }
         let old = self.by_id(&new.tenant_id, old).await?;
         match old.view.row.superseded {
-            Some(_) => self.successor(&new.tenant_id, &old).await.map(Some),
+            // Its own commit may have landed between the two reads.
+            Some(_) => self.successor(&new.tenant_id, &old).await.map(|answer| Some(answer.of_call(new.id))),
             None => Ok(None),
         }
     }

@@ -20,6 +20,8 @@ use crate::helpers::{Client, Database, Engine, june, question};
 enum Fault {
     /// The commit happened and its answer got lost.
     LostAnswer,
+    /// The commit is under way, and happens when the row has been looked for by its id.
+    LateCommit,
     /// The commit did not happen, and nobody can say so.
     LostCommit,
     /// Nothing can be read or written any more.
@@ -32,9 +34,21 @@ enum Fault {
 struct Unsure {
     store: Arc<dyn Store>,
     fault: Arc<Mutex<Option<Fault>>>,
+    under_way: Mutex<Option<UnderWay>>,
 }
 
+/// A commit that nobody waits for any more.
+type UnderWay = Box<dyn FnOnce(&dyn Store) + Send>;
+
 impl Unsure {
+    fn begin<T>(&self, write: impl FnOnce(&dyn Store) -> Res<T> + Send + 'static) -> Res<T> {
+        if *self.fault.lock().unwrap() == Some(Fault::LateCommit) {
+            *self.under_way.lock().unwrap() = Some(Box::new(|store| drop(write(store).unwrap())));
+            return self.write(|| unreachable!("it is under way"));
+        }
+        self.write(|| write(&*self.store))
+    }
+
     fn write<T>(&self, write: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut fault = self.fault.lock().unwrap();
         match *fault {
@@ -44,7 +58,7 @@ impl Unsure {
                 write()?;
                 Err(StoreError::OutcomeUnknown(None))
             }
-            Some(Fault::LostCommit) => {
+            Some(Fault::LostCommit | Fault::LateCommit) => {
                 *fault = None;
                 Err(StoreError::OutcomeUnknown(None))
             }
@@ -211,13 +225,19 @@ impl Store for Unsure {
     }
     fn comparison(&self, t: &TenantId, id: ComparisonId) -> Res<Option<StoredComparison>> {
         // The first thing that is read after an unknown outcome.
-        self.read(true, || self.store.comparison(t, id))
+        let found = self.read(true, || self.store.comparison(t, id));
+        if let Some(commit) = self.under_way.lock().unwrap().take() {
+            commit(&*self.store);
+        }
+        found
     }
     fn insert_comparison(&self, new: &NewComparison, now: Timestamp) -> Res<Inserted> {
-        self.write(|| self.store.insert_comparison(new, now))
+        let new = new.clone();
+        self.begin(move |store| store.insert_comparison(&new, now))
     }
     fn supersede(&self, old: ComparisonId, new: &NewComparison, c: &SupersedeCause, now: Timestamp) -> Res<Superseded> {
-        self.write(|| self.store.supersede(old, new, c, now))
+        let (new, c) = (new.clone(), c.clone());
+        self.begin(move |store| store.supersede(old, &new, &c, now))
     }
     fn list_comparisons(
         &self,
@@ -261,7 +281,7 @@ fn on_each(tell: impl Fn(&Client, &Database, &dyn Fn(Option<Fault>))) {
         let Some(database) = Database::create(engine) else { continue };
         let fault = Arc::new(Mutex::new(None));
         let store = store_of(&database.url);
-        let store = Arc::new(Unsure { store, fault: Arc::clone(&fault) });
+        let store = Arc::new(Unsure { store, fault: Arc::clone(&fault), under_way: Mutex::default() });
         let settings = Settings { http_workers: 1, ..Settings::default() };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = app::spawn(&settings, store, listener).unwrap();
@@ -284,6 +304,20 @@ fn an_answer_whose_commit_got_lost_is_found_by_its_id() {
         assert_eq!(client.compare(&question(&["flat"])).expect(200).body, first.body);
         client.import("c-1", &june(2.0)).expect(200);
         fail(Some(Fault::LostAnswer));
+        let second = client.supersede(&first.id(), &json!({"reason": "usage_corrected"})).expect(201);
+        assert_eq!(client.compare(&question(&["flat"])).expect(200).id(), second.id());
+        assert_eq!(database.count("comparisons"), 2);
+    });
+}
+
+#[test]
+fn a_commit_that_lands_between_two_reads_is_still_this_calls_own() {
+    on_each(|client, database, fail| {
+        fail(Some(Fault::LateCommit));
+        let first = client.compare(&question(&["flat"])).expect(201);
+        assert_eq!(client.compare(&question(&["flat"])).expect(200).body, first.body);
+        client.import("c-1", &june(2.0)).expect(200);
+        fail(Some(Fault::LateCommit));
         let second = client.supersede(&first.id(), &json!({"reason": "usage_corrected"})).expect(201);
         assert_eq!(client.compare(&question(&["flat"])).expect(200).id(), second.id());
         assert_eq!(database.count("comparisons"), 2);
