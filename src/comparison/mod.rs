@@ -1,7 +1,7 @@
 //! The service: a question in, the one answer that stands out. No actix and no diesel in here.
 //!
-//! Start with `compare.rs`, which is the protocol; `key.rs` says what makes two questions one, `inputs.rs` and
-//! `includes.rs` and
+//! Start with `compare.rs`, which is the protocol; `protocol.md` is the page about it: two servers step by step, and what
+//! breaks without each safeguard. `key.rs` says what makes two questions one, `inputs.rs`, `includes.rs` and
 //! `shared_inputs.rs` what an answer depends on, `freshness.rs` whether it still holds, `supersede.rs` how it is
 //! replaced, `history.rs` and `diff.rs` what became of it. `shared_puts.rs` makes versions of calendars and prices,
 //! `meter_points.rs` gives a file of many meter points to their customers.
