@@ -6,6 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use diesel::connection::{AnsiTransactionManager, CacheSize, Connection, SimpleConnection, TransactionManager};
 use diesel::pg::PgConnection;
@@ -16,6 +17,10 @@ use super::engine::{Engine, Stops, UnitError, panic_text};
 use super::open::{StoreOptions, pending};
 use super::queries::Queries;
 use super::{StoreError, retry};
+
+/// Longest pause between two tries to connect: a database that is back, or another that took over, is found soon. r2d2
+/// pauses for at most half of what it calls the connection timeout; how long a caller waits is said with each call.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// A PostgreSQL database.
 pub(super) struct PostgresEngine {
@@ -28,11 +33,13 @@ pub(super) struct PostgresEngine {
 impl PostgresEngine {
     /// Pools that connect when they are first used.
     pub(super) fn open(url: &str, options: &StoreOptions) -> Self {
-        let settings = [
+        let reading = [
             format!("lock_timeout = {}", options.lock_timeout_ms),
             "idle_in_transaction_session_timeout = 10000".to_owned(),
         ];
-        let pool = |n_connections: u32| {
+        // Whatever the role says: a synchronous commit that is cancelled reports success.
+        let writing = [&reading[..], &["statement_timeout = 0".to_owned()]].concat();
+        let pool = |n_connections: u32, settings: &[String]| {
             let generation = Arc::new(AtomicU64::new(0));
             let manager = Manager {
                 url: with_parameters(url),
@@ -43,17 +50,19 @@ impl PostgresEngine {
             let pool = Pool::builder()
                 .max_size(n_connections.max(1))
                 .min_idle(Some(0))
-                .connection_timeout(options.connection_timeout())
+                .connection_timeout(LONGEST_PAUSE * 2)
                 .build_unchecked(manager);
-            Connections { pool, generation }
+            Connections { pool, generation, wait: options.connection_timeout() }
         };
         let mut begin = "BEGIN".to_owned();
         if !options.prepared_statements {
-            for setting in &settings {
+            for setting in &writing {
                 begin = format!("{begin}; SET LOCAL {setting}");
             }
         }
-        Self { readers: pool(options.read_connections), writers: pool(options.write_connections), begin }
+        let readers = pool(options.read_connections, &reading);
+        let writers = pool(options.write_connections, &writing);
+        Self { readers, writers, begin }
     }
 }
 
@@ -115,14 +124,15 @@ impl ManageConnection for Manager {
 struct Connections {
     pool: Pool<Manager>,
     generation: Arc<AtomicU64>,
+    wait: Duration,
 }
 
 impl Connections {
     fn take(&self) -> Result<PooledConnection<Manager>, StoreError> {
-        self.pool.get().map_err(|error| StoreError::Busy(Some(Box::new(error))))
+        self.pool.get_timeout(self.wait).map_err(|error| StoreError::Busy(Some(Box::new(error))))
     }
 
-    /// The connection is dropped, and with it, if the server had closed it, all that are as old or older.
+    /// The connection is dropped, and with it, if its server is gone, all that are as old or older.
     fn give_up(&self, held: &mut Held, is_closed: bool) {
         held.is_broken = true;
         if is_closed {
@@ -131,9 +141,10 @@ impl Connections {
     }
 }
 
+/// Whether the server has closed the connection, or takes no writes any more: another one has taken over.
 fn is_closed(error: &DieselError) -> bool {
-    use DatabaseErrorKind::{ClosedConnection, UnableToSendCommand};
-    matches!(error, DieselError::DatabaseError(ClosedConnection | UnableToSendCommand, _))
+    use DatabaseErrorKind::{ClosedConnection, ReadOnlyTransaction, UnableToSendCommand};
+    matches!(error, DieselError::DatabaseError(ClosedConnection | UnableToSendCommand | ReadOnlyTransaction, _))
 }
 
 /// Whether a unit that failed is worth another try.
