@@ -26,6 +26,10 @@ pub struct Settings {
     pub database_write_connections: u32,
     /// Longest wait for a connection, milliseconds; then 503 `overloaded`.
     pub database_wait_ms: u64,
+    /// Longest wait for the database to answer a write, milliseconds; then 503 `outcome_unknown`, and the write goes on.
+    pub database_commit_wait_ms: u64,
+    /// Prepare statements on the server (PostgreSQL); off behind pgbouncer in transaction mode.
+    pub database_prepared_statements: bool,
     /// Address and port; only loopback addresses are served while there are no API keys.
     pub listen: String,
     /// Threads that serve connections; 0: one a core.
@@ -63,6 +67,8 @@ impl Default for Settings {
             database_read_connections: 8,
             database_write_connections: 4,
             database_wait_ms: 10_000,
+            database_commit_wait_ms: 30_000,
+            database_prepared_statements: true,
             listen: "127.0.0.1:8080".to_owned(),
             http_workers: 0,
             max_requests_in_flight: 4096,
@@ -160,6 +166,14 @@ pub struct SettingsFlags {
     #[arg(long, value_name = "MS", hide_short_help = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_wait_ms: Option<u64>,
+    /// Longest wait for the database to answer a write, in milliseconds
+    #[arg(long, value_name = "MS", hide_short_help = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database_commit_wait_ms: Option<u64>,
+    /// Prepare statements on the server (PostgreSQL); false behind pgbouncer in transaction mode
+    #[arg(long, value_name = "BOOL", hide_short_help = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database_prepared_statements: Option<bool>,
     /// Address and port to serve (loopback only while there are no API keys)
     #[arg(long, value_name = "ADDRESS:PORT")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -301,6 +315,11 @@ impl Settings {
         Duration::from_millis(self.database_wait_ms)
     }
 
+    /// Longest wait for the database to answer a write.
+    pub fn database_commit_wait(&self) -> Duration {
+        Duration::from_millis(self.database_commit_wait_ms)
+    }
+
     /// How long a stopping server waits.
     pub fn shutdown_timeout(&self) -> Duration {
         Duration::from_secs(self.shutdown_timeout_s)
@@ -326,13 +345,19 @@ mod tests {
 
     #[test]
     fn a_flag_wins_over_the_file() {
-        let file = toml("listen = \"127.0.0.1:1\"\nmin_coverage = 0.5\ncoalescing = true\n");
-        let flags =
-            SettingsFlags { listen: Some("[::1]:9".to_owned()), no_coalescing: true, ..SettingsFlags::default() };
+        let file =
+            toml("listen = \"127.0.0.1:1\"\nmin_coverage = 0.5\ncoalescing = true\ndatabase_commit_wait_ms = 7\n");
+        let flags = SettingsFlags {
+            listen: Some("[::1]:9".to_owned()),
+            no_coalescing: true,
+            database_prepared_statements: Some(false),
+            ..SettingsFlags::default()
+        };
         let settings = Settings::load(&flags, Some(file.path())).unwrap();
         assert_eq!(settings.listen, "[::1]:9");
         assert_eq!(settings.min_coverage.value(), Decimal::new(5, 1));
-        assert!(!settings.coalescing);
+        assert!(!settings.coalescing && !settings.database_prepared_statements);
+        assert_eq!(settings.database_commit_wait(), Duration::from_millis(7));
     }
 
     #[test]

@@ -68,6 +68,7 @@ pub(super) fn store_options(settings: &Settings) -> StoreOptions {
         read_connections: settings.database_read_connections,
         write_connections: settings.database_write_connections,
         connection_timeout_ms: settings.database_wait_ms,
+        prepared_statements: settings.database_prepared_statements,
         ..StoreOptions::default()
     }
 }

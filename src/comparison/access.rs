@@ -1,31 +1,62 @@
 //! The asynchronous door to the store: a permit of the pool first, then one hop to a blocking thread.
 //!
-//! A call that has begun runs to its end even if its caller is gone: a COMMIT in flight is never cancelled.
+//! A call that has begun runs to its end even if its caller is gone: a COMMIT in flight is never cancelled (PostgreSQL
+//! calls a cancelled synchronous commit a success). A commit can hang for as long as a standby is away, so a caller waits
+//! a bounded time for a write and is then told that its outcome is unknown, while the write goes on.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 use super::ComparisonError;
+use crate::config::Settings;
 use crate::store::Store;
+
+/// SQLite has one writer that commits groups: what waits for it at the same time makes the group.
+const SQLITE_WRITERS: usize = 64;
 
 /// Reads and writes have permits of their own, so that writes that hang do not take hits and health down.
 pub struct StoreAccess {
     store: Arc<dyn Store>,
-    reads: Arc<Semaphore>,
-    writes: Arc<Semaphore>,
-    wait: Duration,
+    reads: Permits,
+    writes: Permits,
+    permit_wait: Duration,
+    commit_wait: Duration,
     runtime: Handle,
 }
 
+struct Permits {
+    free: Arc<Semaphore>,
+    /// Calls whose callers have given up waiting.
+    n_overdue: Arc<AtomicUsize>,
+    /// With so many of them nothing moves any more: to wait for a permit is in vain.
+    max_overdue: usize,
+}
+
+/// The right to one write.
+pub(super) struct WritePermit(OwnedSemaphorePermit);
+
 impl StoreAccess {
-    /// * `n_reads`, `n_writes`: calls at the same time.
-    /// * `wait`: longest wait for a permit.
-    pub fn new(store: Arc<dyn Store>, n_reads: usize, n_writes: usize, wait: Duration, runtime: Handle) -> Self {
-        let permits = |n: usize| Arc::new(Semaphore::new(n.max(1)));
-        Self { store, reads: permits(n_reads), writes: permits(n_writes), wait, runtime }
+    /// Bounded as the settings say; timers and blocking threads are the runtime's.
+    pub fn new(store: Arc<dyn Store>, settings: &Settings, runtime: Handle) -> Self {
+        let (n_writes, n_write_lanes) = if settings.database_url.starts_with("sqlite:") {
+            (SQLITE_WRITERS, 1)
+        } else {
+            let n_writes = settings.database_write_connections as usize;
+            (n_writes, n_writes)
+        };
+        Self {
+            store,
+            reads: Permits::new(settings.database_read_connections as usize, usize::MAX),
+            writes: Permits::new(n_writes, n_write_lanes),
+            permit_wait: settings.database_wait(),
+            commit_wait: settings.database_commit_wait(),
+            runtime,
+        }
     }
 
     /// Runs what only reads.
@@ -39,53 +70,117 @@ impl StoreAccess {
         E: Into<ComparisonError> + Send + 'static,
         F: FnOnce(&dyn Store) -> Result<T, E> + Send + 'static,
     {
-        self.call(&self.reads, call).await
+        let permit = self.permit(&self.reads).await?;
+        ended(self.begin(permit, call).await)
     }
 
-    /// Runs what writes.
+    /// Runs what writes. What `call` owns it keeps to its end, which may be long after this has returned.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// As [`Self::read`], and [`ComparisonError::OutcomeUnknown`] when the database does not answer in time.
     pub async fn write<T, E, F>(&self, call: F) -> Result<T, ComparisonError>
     where
         T: Send + 'static,
         E: Into<ComparisonError> + Send + 'static,
         F: FnOnce(&dyn Store) -> Result<T, E> + Send + 'static,
     {
-        self.call(&self.writes, call).await
+        let permit = self.write_permit().await?;
+        self.write_with(permit, call).await
     }
 
-    async fn call<T, E, F>(&self, permits: &Arc<Semaphore>, call: F) -> Result<T, ComparisonError>
+    /// Waits for the right to one write.
+    ///
+    /// # Errors
+    /// [`ComparisonError::Overloaded`] without one in time, or at once if every write hangs.
+    pub(super) async fn write_permit(&self) -> Result<WritePermit, ComparisonError> {
+        self.permit(&self.writes).await.map(WritePermit)
+    }
+
+    /// [`Self::write`] with the permit in hand.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(super) async fn write_with<T, E, F>(&self, permit: WritePermit, call: F) -> Result<T, ComparisonError>
     where
         T: Send + 'static,
         E: Into<ComparisonError> + Send + 'static,
         F: FnOnce(&dyn Store) -> Result<T, E> + Send + 'static,
     {
-        let permit = self.permit(permits).await?;
+        let begun = Instant::now();
+        let mut task = self.begin(permit.0, call);
+        // The timer belongs to the service's runtime: a caller may poll this from a thread without one.
+        let in_time = {
+            let _service = self.runtime.enter();
+            tokio::time::timeout(self.commit_wait, &mut task)
+        };
+        if let Ok(outcome) = in_time.await {
+            return ended(outcome);
+        }
+        tracing::warn!(
+            waited_ms = self.commit_wait.as_millis(),
+            "the database has not answered a write, which goes on"
+        );
+        let n_overdue = Arc::clone(&self.writes.n_overdue);
+        n_overdue.fetch_add(1, Ordering::Relaxed);
+        self.runtime.spawn(async move {
+            let is_stored = matches!(task.await, Ok(Ok(_)));
+            n_overdue.fetch_sub(1, Ordering::Relaxed);
+            tracing::warn!(
+                took_ms = begun.elapsed().as_millis(),
+                is_stored,
+                "a write that nobody waited for has ended"
+            );
+        });
+        Err(ComparisonError::OutcomeUnknown)
+    }
+
+    fn begin<T, E, F>(&self, permit: OwnedSemaphorePermit, call: F) -> JoinHandle<Result<T, E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&dyn Store) -> Result<T, E> + Send + 'static,
+    {
         let store = Arc::clone(&self.store);
-        let task = self.runtime.spawn_blocking(move || {
+        self.runtime.spawn_blocking(move || {
             // The permit goes with the call: a caller that is gone does not free a connection that is in use.
             let _permit = permit;
             call(&*store)
-        });
-        match task.await {
-            Ok(outcome) => outcome.map_err(Into::into),
-            Err(panic) => Err(ComparisonError::Internal(format!("a call to the store did not end: {panic}"))),
-        }
+        })
     }
 
-    async fn permit(&self, permits: &Arc<Semaphore>) -> Result<tokio::sync::OwnedSemaphorePermit, ComparisonError> {
-        let permits = Arc::clone(permits);
-        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+    async fn permit(&self, permits: &Permits) -> Result<OwnedSemaphorePermit, ComparisonError> {
+        if permits.n_overdue.load(Ordering::Relaxed) >= permits.max_overdue {
+            return Err(ComparisonError::Overloaded("database"));
+        }
+        let free = Arc::clone(&permits.free);
+        if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
             return Ok(permit);
         }
         // The timer belongs to the service's runtime: a caller may poll this from a thread without one.
-        let wait = self.wait;
-        let task = self.runtime.spawn(async move { tokio::time::timeout(wait, permits.acquire_owned()).await });
-        match task.await {
-            Ok(Ok(Ok(permit))) => Ok(permit),
-            Ok(Err(_)) => Err(ComparisonError::Overloaded("database")),
-            Ok(Ok(Err(_))) | Err(_) => Err(ComparisonError::Internal("the service is stopping".to_owned())),
+        let in_time = {
+            let _service = self.runtime.enter();
+            tokio::time::timeout(self.permit_wait, free.acquire_owned())
+        };
+        match in_time.await {
+            Ok(Ok(permit)) => Ok(permit),
+            Err(_) => Err(ComparisonError::Overloaded("database")),
+            Ok(Err(_)) => Err(ComparisonError::Internal("the service is stopping".to_owned())),
         }
+    }
+}
+
+impl Permits {
+    fn new(n: usize, max_overdue: usize) -> Self {
+        let free = Arc::new(Semaphore::new(n.max(1)));
+        Self { free, n_overdue: Arc::default(), max_overdue: max_overdue.max(1) }
+    }
+}
+
+fn ended<T, E: Into<ComparisonError>>(
+    outcome: Result<Result<T, E>, tokio::task::JoinError>,
+) -> Result<T, ComparisonError> {
+    match outcome {
+        Ok(outcome) => outcome.map_err(Into::into),
+        Err(panic) => Err(ComparisonError::Internal(format!("a call to the store did not end: {panic}"))),
     }
 }

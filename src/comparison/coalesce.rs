@@ -1,7 +1,8 @@
 //! Callers of one question in one process share one computation.
 //!
-//! The leader's [`Seat`] keeps the key in the map until the leader's commit is done; whoever comes while it is there joins
-//! and waits. This saves work and nothing rests on it: without the map every promise holds.
+//! The leader's [`Place`] keeps the key in the map until the leader's commit is done; whoever comes while it is there joins
+//! and waits. A commit that hangs keeps it there after its leader has told that the outcome is unknown: who comes then is
+//! told the same at once. This saves work and nothing rests on it: without the map every promise holds.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -29,11 +30,16 @@ pub(super) enum Role {
     Joiner(Joiner),
 }
 
-/// The leader's place in the map; leaving it, also by a panic, wakes all who joined.
+/// What the leader holds; leaving it, also by a panic, wakes all who joined.
 pub(super) struct Seat {
+    place: Arc<Place>,
+    outcome: watch::Sender<Outcome>,
+}
+
+/// The key in the map, for as long as anybody holds this: the leader, and the write that it has begun.
+pub(super) struct Place {
     running: Running,
     digest: Digest,
-    outcome: watch::Sender<Outcome>,
 }
 
 /// A caller that waits for a leader.
@@ -47,23 +53,29 @@ impl Coalescer {
             Entry::Vacant(free) => {
                 let (outcome, receiver) = watch::channel(None);
                 free.insert(receiver);
-                Role::Leader(Seat { running: Arc::clone(&self.running), digest, outcome })
+                let place = Place { running: Arc::clone(&self.running), digest };
+                Role::Leader(Seat { place: Arc::new(place), outcome })
             }
         }
     }
 }
 
 impl Seat {
-    /// Leaves the map and tells those who joined.
+    /// The place in the map, to be held by a write until it is over.
+    pub(super) fn place(&self) -> Arc<Place> {
+        Arc::clone(&self.place)
+    }
+
+    /// Leaves the map, unless a write still holds the place, and tells those who joined.
     pub(super) fn leave(self, outcome: ComparisonResult<()>) {
+        let Self { place, outcome: sender } = self;
         // The map is left (by drop) before anybody is woken: who is woken and asks again must not join this one.
-        let sender = self.outcome.clone();
-        drop(self);
+        drop(place);
         sender.send_replace(Some(outcome));
     }
 }
 
-impl Drop for Seat {
+impl Drop for Place {
     fn drop(&mut self) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.digest);
     }
@@ -94,6 +106,18 @@ mod tests {
         assert!(matches!(coalescer.enter([2; 32]), Role::Leader(_)), "another question has its own leader");
         seat.leave(Err(ComparisonError::InputsChanging.into()));
         assert!(matches!(*joiner.wait().await.unwrap_err(), ComparisonError::InputsChanging));
+        assert!(matches!(coalescer.enter([1; 32]), Role::Leader(_)), "the seat is free again");
+    }
+
+    #[tokio::test]
+    async fn a_write_that_goes_on_keeps_the_seat_and_nobody_waits_for_it() {
+        let coalescer = Coalescer::default();
+        let Role::Leader(seat) = coalescer.enter([1; 32]) else { panic!("the first one leads") };
+        let place = seat.place();
+        seat.leave(Err(ComparisonError::OutcomeUnknown.into()));
+        let Role::Joiner(joiner) = coalescer.enter([1; 32]) else { panic!("the write is not over") };
+        assert!(matches!(*joiner.wait().await.unwrap_err(), ComparisonError::OutcomeUnknown));
+        drop(place);
         assert!(matches!(coalescer.enter([1; 32]), Role::Leader(_)), "the seat is free again");
     }
 

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::coalesce::Role;
+use super::coalesce::{Place, Role, Seat};
 use super::envelope::{Answer, View};
 use super::error::ComparisonResult;
 use super::freshness::Freshness;
@@ -95,7 +95,8 @@ impl Service {
         };
         let (service, key) = (Arc::clone(self), Arc::clone(key));
         self.detached(async move {
-            let outcome = service.lead(&key).await.map_err(Arc::new);
+            let place = seat.as_ref().map(Seat::place);
+            let outcome = service.lead(&key, place).await.map_err(Arc::new);
             if let Some(seat) = seat {
                 seat.leave(outcome.as_ref().map(|_| ()).map_err(Arc::clone));
             }
@@ -105,18 +106,19 @@ impl Service {
     }
 
     /// Steps 4 to 7.
-    async fn lead(&self, key: &Arc<NaturalKey>) -> Result<Answer, ComparisonError> {
-        let permit = self.engine.permit().await?;
-        // The row may have been stored since the caller looked, by another process or by a leader that had just left.
-        if let Some(found) = self.lookup(key).await? {
-            return Ok(found);
-        }
+    async fn lead(&self, key: &Arc<NaturalKey>, place: Option<Arc<Place>>) -> Result<Answer, ComparisonError> {
         for _ in 0..=MAX_RETRIES {
+            let permit = self.engine.permit().await?;
+            // The row may have been stored since the caller looked, by another process or by a leader that had just
+            // left.
+            if let Some(found) = self.lookup(key).await? {
+                return Ok(found);
+            }
             let inputs = self.read_inputs(key).await?;
             self.stop_at("compare::inputs_read").await?;
             let new = Arc::new(self.compute(&permit, key, inputs).await?);
             self.stop_at("compare::computed").await?;
-            match self.insert(&new).await? {
+            match self.insert(&new, permit, place.clone()).await? {
                 Insertion::Created(row) => return Ok(created(*row, Arc::unwrap_or_clone(new))),
                 Insertion::Found(answer) => return Ok(*answer),
                 // Superseded or gone between two statements, or outdated inputs: from step 4 on once more.
@@ -155,13 +157,23 @@ impl Service {
         Ok(new_comparison(key, recorded, window, rendered))
     }
 
-    /// Steps 6 and 7.
-    async fn insert(&self, new: &Arc<NewComparison>) -> Result<Insertion, ComparisonError> {
+    /// Steps 6 and 7. The place is left when the commit is over, which may be long after this gave up waiting.
+    async fn insert(
+        &self,
+        new: &Arc<NewComparison>,
+        engine: EnginePermit,
+        place: Option<Arc<Place>>,
+    ) -> Result<Insertion, ComparisonError> {
+        // Only what can be written leaves the engine, so that results do not pile up in memory; and a commit that
+        // hangs does not hold the engine.
+        let permit = self.store.write_permit().await?;
+        drop(engine);
         let writing = Arc::clone(new);
-        let outcome = self
-            .store
-            .write(move |store| Ok::<_, StoreError>(store.insert_comparison(&writing, Timestamp::now())))
-            .await?;
+        let write = move |store: &dyn Store| {
+            let _place = place;
+            Ok::<_, StoreError>(store.insert_comparison(&writing, Timestamp::now()))
+        };
+        let outcome = self.store.write_with(permit, write).await?;
         match outcome {
             Ok(Inserted::Created(row)) => Ok(Insertion::Created(Box::new(row))),
             Ok(Inserted::InputsChanged) => Ok(Insertion::Again),

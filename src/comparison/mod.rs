@@ -57,9 +57,6 @@ use coalesce::Coalescer;
 use pool::EnginePool;
 use tariffs::TariffCache;
 
-/// SQLite has one writer that commits groups: what waits for it at the same time makes the group.
-const SQLITE_WRITERS: usize = 64;
-
 /// The service's parts. Shared by every handler and by the local commands.
 pub struct Service {
     store: StoreAccess,
@@ -108,16 +105,8 @@ impl ServiceHost {
             .thread_name("service")
             .enable_all()
             .build()?;
-        let n_writes = settings.database_write_connections as usize;
-        let n_writes = if settings.database_url.starts_with("sqlite:") { SQLITE_WRITERS } else { n_writes };
         let service = Service {
-            store: StoreAccess::new(
-                store,
-                settings.database_read_connections as usize,
-                n_writes,
-                settings.database_wait(),
-                runtime.handle().clone(),
-            ),
+            store: StoreAccess::new(store, settings, runtime.handle().clone()),
             engine: EnginePool::new(settings.n_engine_threads(), settings.n_engine_jobs(), settings.engine_queue)?,
             tariffs: Arc::new(TariffCache::new(settings.tariff_cache_entries)),
             coalescer: Coalescer::default(),

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use super::compare::{MAX_RETRIES, answer, created, new_comparison};
 use super::envelope::{Answer, Detail};
 use super::error::ComparisonResult;
+use super::pool::EnginePermit;
 use super::render::Rendered;
 use super::{ComparisonError, NaturalKey, Service};
 use crate::engine::ENGINE_VERSION;
-use crate::store::{NewComparison, StoreError, SupersedeCause, Superseded};
+use crate::store::{NewComparison, Store, StoreError, SupersedeCause, Superseded};
 use crate::words::{ComparisonId, TenantId, Timestamp};
 
 /// Why a row is to be replaced, and on what condition.
@@ -66,8 +67,8 @@ impl Service {
             return self.successor(tenant, &old).await;
         }
         self.stop_at("supersede::looked_up").await?;
-        let permit = self.engine.permit().await?;
         for _ in 0..=MAX_RETRIES {
+            let permit = self.engine.permit().await?;
             // Read with the permit in hand: while this call waited another one may have done its work.
             let old = self.by_id(tenant, id).await?;
             check_precondition(&old, request)?;
@@ -93,7 +94,7 @@ impl Service {
                 self.compute(&permit, &key, inputs).await?
             };
             self.stop_at("supersede::computed").await?;
-            match self.replace(&old, Arc::new(new), request).await? {
+            match self.replace(&old, Arc::new(new), request, permit).await? {
                 Attempt::Done(answer) => return Ok(*answer),
                 Attempt::Again => {}
             }
@@ -106,14 +107,17 @@ impl Service {
         old: &Answer,
         new: Arc<NewComparison>,
         request: &SupersedeRequest,
+        engine: EnginePermit,
     ) -> Result<Attempt, ComparisonError> {
         let id = old.view.row.id;
         let cause = SupersedeCause { reason: request.reason.clone(), note: request.note.clone(), force: request.force };
+        // As in `compare`: a commit that hangs does not hold the engine.
+        let permit = self.store.write_permit().await?;
+        drop(engine);
         let writing = Arc::clone(&new);
-        let outcome = self
-            .store
-            .write(move |store| Ok::<_, StoreError>(store.supersede(id, &writing, &cause, Timestamp::now())))
-            .await?;
+        let write =
+            move |store: &dyn Store| Ok::<_, StoreError>(store.supersede(id, &writing, &cause, Timestamp::now()));
+        let outcome = self.store.write_with(permit, write).await?;
         let done = |answer| Ok(Attempt::Done(Box::new(answer)));
         match outcome {
             Ok(Superseded::Created(row)) => done(created(row, Arc::unwrap_or_clone(new))),

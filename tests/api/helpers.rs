@@ -141,6 +141,7 @@ pub(crate) fn start(url: &str, change: impl FnOnce(&mut Settings)) -> RunningSer
     let options = StoreOptions {
         read_connections: settings.database_read_connections,
         write_connections: settings.database_write_connections,
+        prepared_statements: settings.database_prepared_statements,
         ..StoreOptions::default()
     };
     let store = store::open(url, &options).expect("the database opens");
