@@ -135,6 +135,10 @@ fn server(
     if settings.http_workers > 0 {
         server = server.workers(settings.http_workers);
     }
+    // The standard library has the system queue 128 connections; what comes beyond is dropped and waits for its own
+    // retries, seconds apart. A crowd is to be answered, or shed with 503, so the queue holds as many as are served.
+    let backlog = i32::try_from(settings.max_requests_in_flight.max(128)).unwrap_or(i32::MAX);
+    socket2::SockRef::from(&listener).listen(backlog)?;
     Ok(server.listen(listener)?.run())
 }
 
