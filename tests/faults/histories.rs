@@ -296,11 +296,14 @@ fn spelled(rng: &mut Rng, customer: &Customer, key: usize) -> Value {
 
 fn seen(reply: &Reply) -> Seen {
     let body = reply.json();
+    // 46 hours of 1 kWh, and two that change.
+    let energy: u32 = text(&body["result"]["usage"]["import_kwh"]).parse().expect("whole kWh");
     let id = |value: &Value| value.as_str().map(|id| Uuid::parse_str(id).expect("an id"));
     Seen {
         id: id(&body["id"]).expect("an id"),
         created: reply.status == 201,
         usage_revision: body["inputs"]["usage_revision"].as_i64().expect("a revision"),
+        value: (energy - 46) / 2,
         is_stale: text(&body["freshness"]["state"]) == "stale",
         predecessor: id(&body["predecessor_id"]),
         successor: id(&body["successor_id"]),

@@ -43,6 +43,8 @@ pub(crate) struct Seen {
     /// The call was told that it made the row (201).
     pub(crate) created: bool,
     pub(crate) usage_revision: i64,
+    /// Of the changing readings, as the result has it.
+    pub(crate) value: u32,
     pub(crate) is_stale: bool,
     pub(crate) predecessor: Option<Uuid>,
     pub(crate) successor: Option<Uuid>,
@@ -127,8 +129,8 @@ impl Key {
     fn replace(&mut self, force: bool, seen: Option<&Seen>) -> bool {
         let (usage_revision, value) = (self.usage_revision, self.value);
         let Some(current) = self.rows.last_mut() else { return false };
-        let is_new =
-            force || if self.is_moving { seen.is_none_or(|seen| seen.created) } else { current.value != value };
+        let is_changed = current.value != value;
+        let is_new = force || is_changed || (self.is_moving && seen.is_none_or(|seen| seen.created));
         if is_new {
             self.add();
         } else if !self.is_moving {
@@ -155,6 +157,9 @@ impl Key {
         }
         let (newest, is_moving) = (self.usage_revision, self.is_moving);
         let row = &mut self.rows[place];
+        if seen.value != row.value {
+            return false;
+        }
         if is_moving {
             // A repeat that found nothing changed may have moved the recorded revision on.
             let possible = row.usage_revision..=newest;
@@ -262,7 +267,7 @@ mod tests {
     const C: Uuid = Uuid::from_u128(3);
 
     fn row(id: Uuid, created: bool, usage_revision: i64) -> Seen {
-        Seen { id, created, usage_revision, is_stale: false, predecessor: None, successor: None }
+        Seen { id, created, usage_revision, value: 1, is_stale: false, predecessor: None, successor: None }
     }
 
     /// A history written as (caller, call, begun, ended, said).
@@ -359,6 +364,16 @@ mod tests {
         let read = |successor| Some(Said::Row(Seen { successor, ..row(A, false, 1) }));
         assert!(is_possible(&[compared, superseded, (1, Call::Read { id: A }, 6, 7, read(Some(B)))]));
         assert!(!is_possible(&[compared, superseded, (1, Call::Read { id: A }, 6, 7, read(None))]), "a stale link");
+    }
+
+    #[test]
+    fn a_row_is_made_from_the_readings_of_its_revision() {
+        let import = (0, Call::Import { value: 2 }, 0, 1, Some(Said::Imported { before: 1, after: 2 }));
+        let made = |usage_revision, value| Some(Said::Row(Seen { value, ..row(A, true, usage_revision) }));
+        assert!(is_possible(&[import, (0, Call::Compare, 2, 3, made(2, 2))]));
+        assert!(!is_possible(&[import, (0, Call::Compare, 2, 3, made(2, 1))]), "old readings under a new revision");
+        assert!(!is_possible(&[import, (0, Call::Compare, 2, 3, made(1, 1))]), "old readings");
+        assert!(is_possible(&[import, (1, Call::Compare, 0, 3, made(1, 1))]), "before the import");
     }
 
     #[test]
