@@ -154,7 +154,8 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
-    fn log(&self) -> String {
+    /// What it has written of itself.
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 

@@ -159,10 +159,10 @@ fn a_server_killed_in_its_first_migrations_starts_again() {
 }
 
 /// Callers that use every resource and repeat each request until it is answered.
-struct Load {
-    servers: Servers,
+pub(crate) struct Load {
+    pub(crate) servers: Servers,
     seed: u64,
-    acknowledged: Acknowledged,
+    pub(crate) acknowledged: Acknowledged,
     /// Imports that may be taken back, and comparisons that may be superseded.
     imports: Mutex<Vec<String>>,
     comparisons: Mutex<Vec<String>>,
@@ -177,7 +177,7 @@ impl std::fmt::Display for Load {
 
 impl Load {
     /// Plans, and customers with a meter point and the readings of a month each.
-    fn new(servers: Servers, seed: u64) -> Self {
+    pub(crate) fn new(servers: Servers, seed: u64) -> Self {
         let client = servers.client(0);
         client.put_plan("flat", &flat("Flat", "0.20")).expect(201);
         client.put_plan("tou", &tou()).expect(201);
@@ -191,7 +191,7 @@ impl Load {
     }
 
     /// Callers call until something has been done to their servers. Gives what that gave.
-    fn while_it_runs<T>(&self, mut act: impl FnMut(&Self) -> T) -> T {
+    pub(crate) fn while_it_runs<T>(&self, mut act: impl FnMut(&Self) -> T) -> T {
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let callers: Vec<_> = (0..CALLERS)
@@ -214,7 +214,7 @@ impl Load {
         })
     }
 
-    fn wait_for_answers(&self, n: usize) {
+    pub(crate) fn wait_for_answers(&self, n: usize) {
         let answered = || self.acknowledged.n_answers.load(Ordering::Relaxed);
         let (begun, before) = (Instant::now(), answered());
         while answered() < before + n {
@@ -290,13 +290,13 @@ impl Load {
     }
 
     /// The question about some days of June.
-    fn question_of(customer: usize, first: u32, last: u32, plans: &[&str]) -> Request {
+    pub(crate) fn question_of(customer: usize, first: u32, last: u32, plans: &[&str]) -> Request {
         let period = json!({"start": format!("2026-06-{first:02}"), "end": format!("2026-06-{last:02}")});
         let question = json!({"customer_id": format!("c-{customer}"), "billing_period": period, "plan_ids": plans});
         Request::json("POST", "/v1/comparisons", &question)
     }
 
-    fn nothing_is_lost(&self) {
+    pub(crate) fn nothing_is_lost(&self) {
         self.acknowledged.is_all_there(&self.servers);
     }
 }

@@ -3,6 +3,7 @@
 //! Every story prints its seed; `SAMEBILL_SEED` gives it again. `tests/run --long` makes each of them longer.
 
 mod cluster;
+mod failover;
 #[path = "../api/helpers.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
 mod helpers;
