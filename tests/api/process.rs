@@ -61,7 +61,7 @@ impl Process {
     pub(crate) fn wait_until_ended(&mut self) {
         let begun = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the server did not end");
+            assert!(begun.elapsed() < Duration::from_secs(120), "the server did not end");
             std::thread::sleep(Duration::from_millis(2));
         }
     }

@@ -13,7 +13,7 @@ use crate::helpers::{Client, Reply, at_once};
 use crate::process::{Process, free_port};
 
 /// How long anything may take on a loaded machine.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 /// Server processes on one database; each can be killed and comes back on its port.
 pub(crate) struct Servers {
@@ -109,11 +109,15 @@ impl Request {
     pub(crate) fn insist(&self, servers: &Servers, first: usize) -> Reply {
         let begun = Instant::now();
         for i in first.. {
-            if let Sent::Answered(reply) = self.send(servers.client(i)) {
-                assert!(reply.status < 500, "{self:?}: {}", String::from_utf8_lossy(&reply.body));
-                return reply;
-            }
-            assert!(begun.elapsed() < LONG, "no answer to {} {}", self.method, self.path);
+            let why = match self.send(servers.client(i)) {
+                Sent::Answered(reply) => {
+                    assert!(reply.status < 500, "{self:?}: {}", String::from_utf8_lossy(&reply.body));
+                    return reply;
+                }
+                Sent::Unknown(why) => why,
+                Sent::Refused => "nobody listens".to_owned(),
+            };
+            assert!(begun.elapsed() < LONG, "no answer to {} {}: {why}", self.method, self.path);
             std::thread::sleep(Duration::from_millis(5));
         }
         unreachable!("there is always another one")
