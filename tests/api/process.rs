@@ -58,9 +58,12 @@ impl Process {
     }
 
     /// Waits until it has ended without being told to from here.
-    pub(crate) fn wait_until_ended(&mut self) {
+    pub(crate) fn wait_until_ended(&mut self) -> ExitStatus {
         let begun = Instant::now();
-        while self.child.try_wait().unwrap().is_none() {
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
             assert!(begun.elapsed() < Duration::from_secs(120), "the server did not end");
             std::thread::sleep(Duration::from_millis(2));
         }

@@ -99,7 +99,7 @@ fn killed_servers(engine: Engine, n_servers: usize) {
             let place = format!("{stop}={}", rng.u8(1..4));
             if cfg!(feature = "failpoints") {
                 load.servers.begin(server, &[("SAMEBILL_KILLED_AT", &place)]);
-                load.servers.wait_until_ended(server);
+                load.servers.wait_until_killed(server);
             }
             slowest = slowest.max(load.servers.restart(server));
             if round % 10 == 9 {

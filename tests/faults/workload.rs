@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ use crate::process::{Process, free_port};
 /// How long anything may take on a loaded machine.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
-/// Server processes on one database; each can be killed and comes back on its port.
+/// Server processes on one database, every second one without coalescing, on which nothing rests; each can be killed and
+/// comes back on its port.
 pub(crate) struct Servers {
     database_url: String,
     places: Vec<(u16, Client, Mutex<Process>)>,
@@ -23,9 +25,9 @@ pub(crate) struct Servers {
 
 impl Servers {
     pub(crate) fn start(database_url: &str, n: usize) -> Self {
-        let place = |_| {
+        let place = |i| {
             let port = free_port();
-            let process = Process::begin(port, database_url, &[], &[]).wait_until_ready();
+            let process = Process::begin(port, database_url, flags(i), &[]).wait_until_ready();
             (port, process.client.clone(), Mutex::new(process))
         };
         Self { database_url: database_url.to_owned(), places: (0..n).map(place).collect() }
@@ -45,28 +47,33 @@ impl Servers {
         self.places[i].2.lock().unwrap().kill();
     }
 
-    /// Waits until one has ended by itself.
-    pub(crate) fn wait_until_ended(&self, i: usize) {
-        self.places[i].2.lock().unwrap().wait_until_ended();
+    /// Waits until one was killed by itself.
+    pub(crate) fn wait_until_killed(&self, i: usize) {
+        let status = self.places[i].2.lock().unwrap().wait_until_ended();
+        assert_eq!(status.signal(), Some(9), "{status}");
     }
 
     /// Starts one again with more in its environment, and does not wait.
     pub(crate) fn begin(&self, i: usize, environment: &[(&str, &str)]) {
         let (port, _, process) = &self.places[i];
-        *process.lock().unwrap() = Process::begin(*port, &self.database_url, &[], environment);
+        *process.lock().unwrap() = Process::begin(*port, &self.database_url, flags(i), environment);
     }
 
     /// Starts one again. Gives the time until it is ready.
     pub(crate) fn restart(&self, i: usize) -> Duration {
         let begun = Instant::now();
         let (port, _, process) = &self.places[i];
-        *process.lock().unwrap() = Process::begin(*port, &self.database_url, &[], &[]).wait_until_ready();
+        *process.lock().unwrap() = Process::begin(*port, &self.database_url, flags(i), &[]).wait_until_ready();
         begun.elapsed()
     }
 
     pub(crate) fn process_id(&self, i: usize) -> u32 {
         self.places[i].2.lock().unwrap().id()
     }
+}
+
+fn flags(i: usize) -> &'static [&'static str] {
+    if i % 2 == 1 { &["--no-coalescing"] } else { &[] }
 }
 
 /// A request that can be sent again.
