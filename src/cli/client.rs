@@ -104,6 +104,11 @@ impl Client {
         self.repeat(|| self.agent.get(self.url(path)).call())
     }
 
+    /// GET of what is no text.
+    pub(super) fn download(&self, path: &str) -> Result<Vec<u8>, CliError> {
+        self.repeat_bytes(|| self.agent.get(self.url(path)).call()).map(|(.., body)| body)
+    }
+
     /// PUT of a document.
     pub(super) fn put(&self, path: &str, media_type: &str, body: &str) -> Result<Reply, CliError> {
         self.repeat(|| self.agent.put(self.url(path)).content_type(media_type).send(body))
@@ -138,7 +143,18 @@ impl Client {
     }
 
     /// Sends until the service is not busy, and takes the answer apart.
-    fn repeat(&self, mut send: impl FnMut() -> Result<Response<Body>, ureq::Error>) -> Result<Reply, CliError> {
+    fn repeat(&self, send: impl FnMut() -> Result<Response<Body>, ureq::Error>) -> Result<Reply, CliError> {
+        let (status, is_replayed, body) = self.repeat_bytes(send)?;
+        let body = String::from_utf8(body)
+            .map_err(|e| CliError::new("bad_answer", format!("the answer could not be read: {e}")))?;
+        Ok(Reply { status, is_replayed, body })
+    }
+
+    /// Status, whether the answer existed before, and the bytes of a good answer.
+    fn repeat_bytes(
+        &self,
+        mut send: impl FnMut() -> Result<Response<Body>, ureq::Error>,
+    ) -> Result<(u16, bool, Vec<u8>), CliError> {
         let mut n = 0;
         loop {
             n += 1;
@@ -151,14 +167,14 @@ impl Client {
                 .body_mut()
                 .with_config()
                 .limit(u64::MAX)
-                .read_to_string()
+                .read_to_vec()
                 .map_err(|e| CliError::new("bad_answer", format!("the answer could not be read: {e}")))?;
             match status {
-                200..300 => return Ok(Reply { status, is_replayed, body }),
+                200..300 => return Ok((status, is_replayed, body)),
                 429 | 503 if n < N_TRIES => {
                     std::thread::sleep(wait.unwrap_or(Duration::from_millis(200) * n).min(MAX_WAIT));
                 }
-                _ => return Err(refusal(status, &body)),
+                _ => return Err(refusal(status, &String::from_utf8_lossy(&body))),
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Every command that needs the service is an HTTP client (`client.rs`): of the server that `--server` names, or of
 //! a private one in this process on the database that `--database-url` names (`local.rs`). So the command line and
-//! the API cannot differ. `bill` and `inspect` need neither.
+//! the API cannot differ. `bill`, `inspect` and `verify` need neither.
 //!
 //! Exit codes: 0 done, 1 refused or failed, 2 wrong usage. Errors go to stderr, with their code; with
 //! `--format json` the problem document goes to stdout as well, so that a program reads one JSON document whichever
@@ -18,6 +18,7 @@ mod coverage;
 mod demo;
 mod diff;
 mod error;
+mod evidence;
 mod foreign;
 mod history;
 mod import;
@@ -32,6 +33,7 @@ mod serve;
 #[cfg(feature = "failpoints")]
 mod stops;
 mod supersede;
+mod verify;
 mod watch;
 
 use std::io::Write as _;
@@ -72,6 +74,8 @@ enum Command {
     Supersede(supersede::Supersede),
     History(history::History),
     Diff(diff::Diff),
+    Evidence(evidence::Evidence),
+    Verify(verify::Verify),
     Watch(Box<watch::Watch>),
     Migrate(migrate::Migrate),
 }
@@ -95,6 +99,8 @@ pub fn main() -> ExitCode {
         Command::Supersede(command) => command.run(cli.format),
         Command::History(command) => command.run(cli.format),
         Command::Diff(command) => command.run(cli.format),
+        Command::Evidence(command) => command.run(cli.format),
+        Command::Verify(command) => command.run(cli.format),
         Command::Watch(command) => command.run(cli.format),
         Command::Migrate(command) => command.run(cli.format),
     };

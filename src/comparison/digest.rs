@@ -13,9 +13,14 @@ use crate::words::BillingPeriod;
 /// Counters (usage revision, customer version) are not in it: a correction outside the window, or one taken back,
 /// leaves it as it is.
 pub(super) fn digest(question: &Question) -> [u8; 32] {
+    digest_by(question, ENGINE_VERSION)
+}
+
+/// The digest that an engine of another version recorded for the same contents.
+pub(super) fn digest_by(question: &Question, engine: i32) -> [u8; 32] {
     let mut parts = Parts(Sha256::new());
     parts.text("samebill-inputs-1");
-    parts.number(i64::from(ENGINE_VERSION));
+    parts.number(i64::from(engine));
     parts.text(question.time_zone.name());
     parts.days(std::slice::from_ref(&question.period));
     parts.days(&question.months);

@@ -77,6 +77,14 @@ pub enum ComparisonError {
     /// A comparison that replaced none.
     #[error("comparison {0} has no predecessor")]
     NoPredecessor(ComparisonId),
+    /// Some of what a comparison was made from is not kept any more.
+    #[error("{what} of comparison {id} cannot be given any more")]
+    EvidenceIncomplete {
+        /// The comparison.
+        id: ComparisonId,
+        /// What is gone.
+        what: String,
+    },
     /// The store's word.
     #[error(transparent)]
     Store(StoreError),

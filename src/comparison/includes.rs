@@ -106,6 +106,31 @@ impl Library {
         known: &BTreeMap<PlanId, Vec<PlanVersion>>,
         newest: impl Fn(&PlanId) -> u32,
     ) -> Result<Self, ComparisonError> {
+        let fetch = |ids: &[&PlanId]| Ok(store.plan_versions(tenant, ids)?);
+        Self::read_by(fetch, tariffs, tenant, plans, known, newest)
+    }
+
+    /// Of versions at hand, those that plans include. What is not at hand is missing.
+    ///
+    /// # Errors
+    /// [`ComparisonError::Internal`] for a document that cannot be read.
+    pub(super) fn of_known(
+        tariffs: &TariffCache,
+        tenant: &TenantId,
+        plans: &[PlanToBill],
+        known: &BTreeMap<PlanId, Vec<PlanVersion>>,
+    ) -> Result<Self, ComparisonError> {
+        Self::read_by(|_| Ok(BTreeMap::new()), tariffs, tenant, plans, known, |_| u32::MAX)
+    }
+
+    fn read_by(
+        fetch: impl Fn(&[&PlanId]) -> Result<BTreeMap<PlanId, Vec<PlanVersion>>, ComparisonError>,
+        tariffs: &TariffCache,
+        tenant: &TenantId,
+        plans: &[PlanToBill],
+        known: &BTreeMap<PlanId, Vec<PlanVersion>>,
+        newest: impl Fn(&PlanId) -> u32,
+    ) -> Result<Self, ComparisonError> {
         let mut library = Self::default();
         let versions = plans.iter().flat_map(|plan| &plan.versions);
         let mut wanted: BTreeSet<PlanId> =
@@ -114,7 +139,7 @@ impl Library {
         let end = versions.map(|version| version.days.end()).max().unwrap_or(start);
         for _ in 0..MAX_NESTED {
             let unread: Vec<&PlanId> = wanted.iter().filter(|id| !known.contains_key(id)).collect();
-            let read = if unread.is_empty() { BTreeMap::new() } else { store.plan_versions(tenant, &unread)? };
+            let read = if unread.is_empty() { BTreeMap::new() } else { fetch(&unread)? };
             let mut next = BTreeSet::new();
             for id in wanted {
                 let mut editions = Vec::new();

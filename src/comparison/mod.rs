@@ -3,8 +3,9 @@
 //! Start with `compare.rs`, which is the protocol; `protocol.md` is the page about it: two servers step by step, and what
 //! breaks without each safeguard. `key.rs` says what makes two questions one, `inputs.rs`, `includes.rs` and
 //! `shared_inputs.rs` what an answer depends on, `freshness.rs` whether it still holds, `supersede.rs` how it is
-//! replaced, `history.rs` and `diff.rs` what became of it. `shared_puts.rs` makes versions of calendars and prices,
-//! `meter_points.rs` gives a file of many meter points to their customers.
+//! replaced, `history.rs` and `diff/` what became of it, `evidence/` how anybody can compute it again.
+//! `shared_puts.rs` makes versions of calendars and prices, `meter_points.rs` gives a file of many meter points to their
+//! customers.
 
 mod access;
 mod coalesce;
@@ -13,6 +14,7 @@ mod diff;
 mod digest;
 mod envelope;
 mod error;
+pub mod evidence;
 mod freshness;
 mod history;
 mod includes;

@@ -89,6 +89,7 @@ codes! {
     UsageConflict       "usage_conflict"          409 false "A reading differs from the stored one"
     UsageOverlap        "usage_overlap"           409 false "A reading overlaps a stored one of another length"
     NewerEngine         "newer_engine"            409 false "The comparison was made by a newer engine"
+    EvidenceIncomplete  "evidence_incomplete"     409 false "Inputs of the comparison are not kept any more"
     ImportNotRevertible "import_not_revertible"   409 false "The import cannot be reverted"
     UsageRevisionGone   "usage_revision_gone"     410 false "The readings of the usage revision are not kept"
     PreconditionFailed  "precondition_failed"     412 false "The comparison is no longer what If-Match names"
@@ -288,6 +289,9 @@ impl From<&ComparisonError> for Problem {
             ComparisonError::NotOneChain { .. } => Self::new(Code::DifferentQuestions, text).of_parameter("with"),
             ComparisonError::NoPredecessor(_) => {
                 Self::new(Code::NoPredecessor, format!("{text}; name the other side with ?with="))
+            }
+            ComparisonError::EvidenceIncomplete { what, .. } => {
+                Self::new(Code::EvidenceIncomplete, format!("{text}; the answer itself can be read")).with("what", what)
             }
             ComparisonError::Store(StoreError::Conflict { code, detail }) => {
                 let known = Code::ALL.iter().find(|known| known.as_str() == *code);

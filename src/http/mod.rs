@@ -9,6 +9,7 @@ mod comparisons;
 mod coverage;
 mod customers;
 mod error;
+mod evidence;
 mod guard;
 mod imports;
 mod inspect;

@@ -8,8 +8,8 @@ use actix_web::{FromRequest, Handler, HttpRequest, Resource, guard};
 
 use super::error::{Code, Problem};
 use super::{
-    billing_periods, calendars, comparisons, coverage, customers, imports, inspect, meter_points, plans, price_series,
-    schemas, service, usage, usage_revisions,
+    billing_periods, calendars, comparisons, coverage, customers, evidence, imports, inspect, meter_points, plans,
+    price_series, schemas, service, usage, usage_revisions,
 };
 
 /// The whole table.
@@ -58,6 +58,7 @@ pub fn routes(config: &mut ServiceConfig) {
     at("/v1/comparisons/{id}/supersede").post(comparisons::supersede).into(config);
     at("/v1/comparisons/{id}/history").get(comparisons::history).into(config);
     at("/v1/comparisons/{id}/diff").get(comparisons::diff).into(config);
+    at("/v1/comparisons/{id}/evidence").get(evidence::get).into(config);
 
     config.default_service(web::to(no_such_path));
 }

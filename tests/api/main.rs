@@ -2,6 +2,7 @@
 //! is refused and how.
 
 mod conditions;
+mod evidence;
 mod foreign;
 mod helpers;
 mod imports;

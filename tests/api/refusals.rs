@@ -116,6 +116,9 @@ fn every_code_is_provoked_and_nothing_is_stored(engine: Engine) {
     refused(&gone, Code::UsageRevisionGone);
     refused(&app.get("/v1/customers/c-1/usage/revisions/1"), Code::UsageRevisionGone);
     provoked.extend([Code::ImportNotRevertible, Code::UsageRevisionGone]);
+    app.database.execute("DELETE FROM usage_blocks");
+    refused(&app.get(&format!("/v1/comparisons/{id}/evidence")), Code::EvidenceIncomplete);
+    provoked.insert(Code::EvidenceIncomplete);
 
     provoked.extend(PROVOKED_AT_STOPS);
     provoked.extend(PROVOKED_WITHOUT_DATABASE);

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::support::run;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "serve",
     "demo",
     "bill",
@@ -22,6 +22,8 @@ const COMMANDS: [&str; 20] = [
     "supersede",
     "history",
     "diff",
+    "evidence",
+    "verify",
     "migrate",
 ];
 
@@ -72,6 +74,9 @@ fn wrong_usage_is_exit_code_2() {
         "bill --plan x.json --usage y.csv --prices US=x.txt",
         "history x --customer c-1",
         "supersede x --reason because",
+        "evidence",
+        "verify",
+        "verify a.zip b.zip",
         "demo --format xml",
     ] {
         let refused = run(folder.path(), arguments);

@@ -12,4 +12,5 @@ mod readme;
 mod service;
 mod shared;
 mod support;
+mod verify;
 mod watch;
