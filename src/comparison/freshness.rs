@@ -137,7 +137,7 @@ impl Freshness {
         if row.inputs.engine < ENGINE_VERSION {
             reasons.add(Kind::EngineChanged, None);
         }
-        let mut freshness = reasons.into_freshness(row.stale_since);
+        let mut freshness = reasons.into_freshness(row);
         if freshness.is_stale() {
             freshness.supersede = Some(format!("POST /v1/comparisons/{}/supersede", row.id));
         }
@@ -181,7 +181,7 @@ impl Freshness {
         if row.inputs.engine < successor.inputs.engine {
             reasons.add(Kind::EngineChanged, None);
         }
-        Ok(reasons.into_freshness(row.stale_since))
+        Ok(reasons.into_freshness(row))
     }
 
     /// The freshness of any stored comparison, and the current row of its chain.
@@ -271,11 +271,16 @@ impl Reasons {
         Ok(())
     }
 
-    fn into_freshness(mut self, marked: Option<Timestamp>) -> Freshness {
-        if self.0.is_empty() && marked.is_none() {
+    /// Of changes that this row does not know: none is older than it, whatever the clocks of other servers say.
+    fn into_freshness(mut self, row: &ComparisonRow) -> Freshness {
+        if self.0.is_empty() && row.stale_since.is_none() {
             return Freshness::fresh();
         }
+        for at in self.0.iter_mut().flat_map(|reason| [&mut reason.first, &mut reason.last]).flatten() {
+            *at = row.created_at.max(*at);
+        }
         self.0.sort_by_key(|reason| reason.kind);
+        let marked = row.stale_since.map(|at| row.created_at.max(at));
         let stale_since = self.0.iter().filter_map(|reason| reason.first).chain(marked).min();
         Freshness { state: State::Stale, stale_since, reasons: self.0, supersede: None }
     }

@@ -100,6 +100,11 @@ impl Db {
         Timestamp::from_micros(self.clock.fetch_add(1_000, Ordering::Relaxed))
     }
 
+    /// What comes now is told by a clock that is an hour behind.
+    pub(crate) fn set_clock_back(&self) {
+        self.clock.fetch_sub(3_600_000_000, Ordering::Relaxed);
+    }
+
     pub(crate) fn put_customer(&self, id: &str) -> Customer {
         self.store.put_customer(&self.tenant, &customer(id), &document(None), self.now()).unwrap().into_inner()
     }

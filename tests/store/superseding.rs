@@ -52,6 +52,27 @@ on_both_engines! {
         assert_eq!(db.count("comparisons"), 3);
     }
 
+    fn a_clock_that_is_an_hour_behind_dates_nothing_before_what_it_follows_on(db: &Db) {
+        let (old, first) = asked(db);
+        let first_plan = db.put_plan("flat", "1", None, None);
+        correct(db, 2);
+        db.set_clock_back();
+        correct(db, 3);
+        let id = customer("c-1");
+        let put = db.store.put_customer(&db.tenant, &id, &document(Some("Ann")), db.now()).unwrap().into_inner();
+        correct(db, 4);
+        let log = db.store.usage_revisions(&db.tenant, &id, 0, 10).unwrap();
+        let times: Vec<Timestamp> = log.iter().map(|entry| entry.created_at).collect();
+        assert!(times.is_sorted_by(|a, b| a < b), "{times:?}");
+        assert!((times[2]..times[3]).contains(&put.updated_at), "{times:?} {put:?}");
+        let second_plan = db.put_plan("flat", "2", None, None);
+        assert!(second_plan.created_at > first_plan.created_at);
+        let marked = db.current(&old).unwrap().row.stale_since.unwrap();
+        let new = db.question("c-1", &["flat"]);
+        let Superseded::Created(second) = db.supersede(first.id, &new, false) else { panic!("not superseded") };
+        assert!(second.created_at > marked.max(second_plan.created_at));
+    }
+
     fn the_same_inputs_clear_the_mark_and_move_the_recorded_revisions(db: &Db) {
         let (old, first) = asked(db);
         correct(db, 2);

@@ -78,7 +78,13 @@ pub(crate) fn supersede<C: Queries>(
         return Ok(Superseded::Unchanged(ComparisonRow { inputs, stale_since: None, ..row }));
     }
 
-    let at = now.max(row.created_at.next());
+    // After all that is known of the row, whatever the clocks of other servers say.
+    let newer_plans = newer_plan_versions(connection, &new.tenant_id, old)?;
+    let newer_shared = shared::newer(connection, &new.tenant_id, old)?;
+    let changes =
+        newer_plans.iter().map(|newer| newer.created_at).chain(newer_shared.iter().map(|newer| newer.created_at));
+    let known = changes.chain(row.stale_since).fold(row.created_at, Timestamp::max);
+    let at = now.max(known.next());
     let new_id = new.id.as_uuid();
     let n_superseded = connection.supersede_comparison(
         tenant,

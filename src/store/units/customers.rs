@@ -2,7 +2,7 @@
 
 use itertools::Itertools as _;
 
-use super::lock_head;
+use super::{lock_head, usage};
 use crate::store::engine::UnitError;
 use crate::store::queries::Queries;
 use crate::store::rows::{CustomerRecord, CustomerVersionRecord};
@@ -43,7 +43,7 @@ pub(crate) fn put<C: Queries>(
     let changed = CustomerRecord {
         version: stored.version + 1,
         document: text,
-        updated_at: now.as_micros().max(stored.updated_at + 1),
+        updated_at: usage::instant_of_change(connection, &stored, now)?.as_micros(),
         ..stored
     };
     connection.update_customer(&changed)?;

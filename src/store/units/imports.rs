@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use chrono::NaiveDate;
 
-use super::usage::{decode, month_of, next_month, seconds_of, starting_in};
+use super::usage::{decode, instant_of_change, month_of, next_month, seconds_of, starting_in};
 use super::{lock_head, lock_known_head};
 use crate::store::StoreError;
 use crate::store::engine::UnitError;
@@ -223,7 +223,7 @@ fn import_row<C: Queries>(
         warnings: source.warnings.clone(),
         revision_before: Some(head.usage_revision),
         revision_after: Some(revision_after(head, plan)),
-        created_at: now,
+        created_at: instant_of_change(connection, head, now)?,
     })
 }
 

@@ -17,15 +17,17 @@ pub(crate) fn put<C: Queries>(
 ) -> Result<Put<PlanVersion>, UnitError> {
     connection.insert_plan(tenant.as_str(), id.as_str()).map_err(UnitError::HeadHeld)?;
     let newest = connection.lock_plan(tenant.as_str(), id.as_str()).map_err(UnitError::HeadHeld)?;
+    let mut created_at = now;
     if newest > 0 {
         let stored = connection.plan_version(tenant.as_str(), id.as_str(), newest)?.ok_or(diesel::NotFound)?.read()?;
         if is_same(&stored.content, new) {
             return Ok(Put::Unchanged(stored));
         }
+        // Versions are dated in their order, whatever the clocks of the servers say.
+        created_at = now.max(stored.created_at.next());
     }
     let number = newest.checked_add(1).ok_or_else(|| UnitError::Corrupt("plan versions ran out".to_owned()))?;
-    let version =
-        PlanVersion { plan_id: id.clone(), version: number.unsigned_abs(), content: new.clone(), created_at: now };
+    let version = PlanVersion { plan_id: id.clone(), version: number.unsigned_abs(), content: new.clone(), created_at };
     connection.insert_plan_version(&PlanVersionRecord::of(tenant, &version))?;
     connection.update_plan(tenant.as_str(), id.as_str(), number, &search_text(id, &new.name))?;
     let tags: Vec<&str> = new.tags.iter().map(String::as_str).collect();

@@ -6,7 +6,7 @@ use super::imports::{
     ChannelPlan, Plan, WHOLE_DAYS_SECONDS, current, get_known, import_landed, revision_after, show, write,
 };
 use super::lock_known_head;
-use super::usage::{month_of, next_month, seconds_of, states_around};
+use super::usage::{instant_of_change, month_of, next_month, seconds_of, states_around};
 use crate::store::StoreError;
 use crate::store::engine::UnitError;
 use crate::store::queries::Queries;
@@ -116,7 +116,7 @@ fn plan<C: Queries>(
         warnings: serde_json::Value::Array(Vec::new()),
         revision_before: Some(head.usage_revision),
         revision_after: Some(revision_after(&head, &plan)),
-        created_at: now,
+        created_at: instant_of_change(connection, &head, now)?,
     };
     Ok(RevertPlan::New(customer, plan, record))
 }

@@ -24,6 +24,8 @@ pub(crate) fn put<C: Queries>(
     if newest.as_ref().map_or(0, |newest| newest.version) != new.after_version {
         return Ok(None);
     }
+    // Versions are dated in their order, whatever the clocks of the servers say.
+    let created_at = newest.as_ref().map_or(now, |newest| now.max(newest.created_at.next()));
     if let Some(same) = newest.filter(|newest| newest.content == new.content) {
         return Ok(Some(Put::Unchanged(same)));
     }
@@ -34,7 +36,7 @@ pub(crate) fn put<C: Queries>(
         version,
         content: new.content.clone(),
         summary: new.summary.clone(),
-        created_at: now,
+        created_at,
     };
     let record = SharedInputRecord::of(tenant, &input, new.changed.as_ref())?;
     if connection.insert_shared_input(&record).map_err(UnitError::HeadHeld)? == 0 {

@@ -8,10 +8,10 @@ use chrono::{DateTime, Datelike, Months, NaiveDate};
 use crate::store::StoreError;
 use crate::store::engine::UnitError;
 use crate::store::queries::Queries;
-use crate::store::rows::{BlockRecord, UsageRevisionRecord};
+use crate::store::rows::{BlockRecord, CustomerRecord, UsageRevisionRecord};
 use crate::store::types::{BlockRevision, RevisionChanges, StoredUsage, UsageRevision};
 use crate::usage::{Channel, Reading, Series, block, differences};
-use crate::words::{CustomerId, TenantId};
+use crate::words::{CustomerId, TenantId, Timestamp};
 
 pub(crate) fn read<C: Queries>(
     connection: &mut C,
@@ -42,6 +42,18 @@ pub(crate) fn read_at<C: Queries>(
         blocks.iter().any(is_this)
     });
     if records.len() < blocks.len() { Ok(None) } else { assemble(records, window).map(Some) }
+}
+
+/// The instant of a change to a customer's readings or document, under the lock of its head: after every earlier one,
+/// whatever the clocks of the servers say that made them. The log is read by these times from a row's mark on.
+pub(super) fn instant_of_change<C: Queries>(
+    connection: &mut C,
+    head: &CustomerRecord,
+    now: Timestamp,
+) -> Result<Timestamp, UnitError> {
+    let last = connection.usage_revisions_after(&head.tenant_id, &head.id, head.usage_revision - 1, 1)?;
+    let earlier = last.iter().map(|entry| entry.created_at).fold(head.updated_at, i64::max);
+    Ok(now.max(Timestamp::from_micros(earlier).next()))
 }
 
 /// The readings of a window as they stood at a revision.
