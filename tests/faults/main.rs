@@ -2,6 +2,7 @@
 //!
 //! Every story prints its seed; `SAMEBILL_SEED` gives it again. `tests/run --long` makes each of them longer.
 
+mod clocks;
 mod cluster;
 mod failover;
 #[path = "../api/helpers.rs"]
