@@ -87,15 +87,6 @@ impl Cluster {
         )
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// The password of `samebill`.
-    pub(crate) fn password(&self) -> &str {
-        &self.password
-    }
-
     /// Makes and migrates a database.
     pub(crate) fn create_database(&self, name: &str) -> String {
         self.execute(&format!("CREATE DATABASE {name}"));

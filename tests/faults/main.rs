@@ -4,6 +4,7 @@
 
 mod clocks;
 mod cluster;
+mod cuts;
 mod failover;
 #[path = "../api/helpers.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
@@ -15,5 +16,6 @@ mod kills;
 #[path = "../api/process.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
 mod process;
+mod proxy;
 mod support;
 mod workload;
