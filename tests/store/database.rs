@@ -14,6 +14,8 @@ use samebill::usage::{Channel, OnConflict, Quality, Reading};
 use samebill::words::*;
 use sha2::{Digest, Sha256};
 
+use crate::statements;
+
 /// A database of its own and a store on it.
 pub(crate) struct Db {
     pub(crate) url: String,
@@ -21,6 +23,12 @@ pub(crate) struct Db {
     pub(crate) tenant: TenantId,
     clock: AtomicI64,
     _gone: Gone,
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        statements::check_recorded(&self.url);
+    }
 }
 
 /// Removes the database when the test is over.
@@ -80,6 +88,9 @@ impl Db {
     pub(crate) fn postgres_with(options: &StoreOptions) -> Option<Self> {
         let (url, gone) = new_database()?;
         store::migrate(&url, options).expect("migrations apply");
+        if options.partitioned {
+            statements::record(&url);
+        }
         Some(Self::open(url, gone, options))
     }
 

@@ -9,6 +9,7 @@ mod migrations;
 mod resources;
 mod servers;
 mod shared;
+mod statements;
 mod superseding;
 mod undo;
 
