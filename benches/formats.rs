@@ -161,7 +161,7 @@ fn stored_bytes() {
             let month = |reading: &samebill::usage::Reading| {
                 DateTime::from_timestamp(reading.start, 0).map(|at| at.format("%Y-%m").to_string())
             };
-            for block in readings.chunk_by(|a, b| month(a) == month(b)) {
+            for block in readings.to_vec().chunk_by(|a, b| month(a) == month(b)) {
                 n_bytes += samebill::usage::block::encode(block).len();
             }
             n_readings += readings.len();

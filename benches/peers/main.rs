@@ -36,7 +36,7 @@ fn question(folder: &Path) -> Question {
         months: period.billing_months(&[]),
         months_registered: false,
         earlier_months: Vec::new(),
-        readings: readings.into_iter().map(|(channel, list)| (channel, Series::from_sorted(&list))).collect(),
+        readings: readings.into_iter().map(|(channel, list)| (channel, Series::from_sorted(&list.to_vec()))).collect(),
         attributes: BTreeMap::new(),
         calendars: BTreeMap::new(),
         price_series: BTreeMap::new(),

@@ -17,7 +17,7 @@ use super::{ComparisonError, NaturalKey};
 use crate::engine::{self, ENGINE_VERSION, Options, PlanToBill, PriceSeries, Question, VersionInForce};
 use crate::shared;
 use crate::store::{ComparisonRow, PlanVersion, RecordedCycle, RecordedInputs, RecordedPlan, RecordedTerms, Store};
-use crate::usage::{Channel, Reading, Series};
+use crate::usage::{Channel, Readings, Series};
 use crate::words::{BillingPeriod, CustomerDocument, InputName, PlanId, PlanReference, TenantId};
 
 /// Most days that one billing month of a cycle can have: how far back a look-back of `n` months can reach.
@@ -331,7 +331,7 @@ pub fn offline_question(
     customer: &CustomerDocument,
     period: BillingPeriod,
     plans: Vec<PlanToBill>,
-    readings: &BTreeMap<Channel, Vec<Reading>>,
+    readings: &BTreeMap<Channel, Readings>,
     shared: &SharedFiles,
     options: &Options,
 ) -> Question {
@@ -341,9 +341,8 @@ pub fn offline_question(
     let series = readings
         .iter()
         .map(|(channel, readings)| {
-            let from = readings.partition_point(|reading| reading.start < calendar.window.start);
-            let to = readings.partition_point(|reading| reading.start < calendar.window.end);
-            (channel.clone(), Series::from_sorted(&readings[from..to]))
+            let within = readings.iter().filter(|reading| calendar.window.contains(&reading.start));
+            (channel.clone(), Series::from_sorted(&within.collect::<Vec<_>>()))
         })
         .filter(|(_, series)| !series.is_empty())
         .collect();

@@ -358,16 +358,16 @@ impl Begun {
             };
             source.exact_repeats += parsed.exact_repeats;
             source.blank += parsed.blank;
+            let n_readings = parsed.n_readings() as u64;
             warnings.extend(parsed.warnings);
-            let n_readings = parsed.readings.values().map(Vec::len).sum::<usize>() as u64;
             source.rows += n_readings;
             let channels = parsed.readings.keys().cloned().collect();
             stored.push(ShareMeterPoint { place: *place, id: point.clone(), channels, n_readings });
             for (channel, mut names) in parsed.sources {
                 choices.entry(channel).or_default().append(&mut names);
             }
-            for (channel, mut of_point) in parsed.readings {
-                readings.entry(channel).or_default().append(&mut of_point);
+            for (channel, of_point) in parsed.readings {
+                readings.entry(channel).or_default().extend(of_point.iter());
             }
         }
         if stored.is_empty() {

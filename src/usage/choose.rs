@@ -8,7 +8,7 @@ use std::str::FromStr;
 use itertools::Itertools as _;
 
 use super::file::{Direction, FileSeries, SeriesLabel, UsageFile, no_readings};
-use super::{Channel, ParsedUsage, Quality, Reading, UsageCode, UsageError, UsageWarning};
+use super::{Channel, ParsedUsage, Quality, Reading, Readings, UsageCode, UsageError, UsageWarning};
 
 /// Names of series that are listed in a refusal.
 const MAX_NAMES: usize = 8;
@@ -62,7 +62,7 @@ pub fn choose(mut file: UsageFile, choices: &[ChannelChoice]) -> Result<ParsedUs
     };
     let mut parsed = parsed(&file);
     for (channel, series_idx) in wanted {
-        let series = file.series(series_idx)?.checked()?;
+        let series = file.take_series(series_idx)?.checked()?;
         parsed.add(channel, series)?;
     }
     finish(parsed, &file)
@@ -75,7 +75,7 @@ pub fn choose(mut file: UsageFile, choices: &[ChannelChoice]) -> Result<ParsedUs
 /// # Errors
 /// As [`choose`].
 pub fn channels_of_meter(file: &mut UsageFile, series_idxs: &[usize]) -> Result<ParsedUsage, UsageError> {
-    find(file, series_idxs)
+    find(file, series_idxs, UsageFile::series)
 }
 
 /// Which series would feed which channel, as far as that needs no choice: what `choose` would do, without refusing.
@@ -89,7 +89,7 @@ pub(super) fn choose_labels(file: &mut UsageFile, choices: &[ChannelChoice]) -> 
             let mut all = Vec::new();
             for idxs in meters.values() {
                 let idxs: Vec<usize> = idxs.iter().map(|(idx, _)| *idx).collect();
-                let Ok(parsed) = find(file, &idxs) else { continue };
+                let Ok(parsed) = find(file, &idxs, UsageFile::series) else { continue };
                 let is_source = |channel: &Channel, idx: usize| parsed.sources[channel].contains(&labels[idx].name());
                 for channel in parsed.sources.keys() {
                     let fed = idxs.iter().copied().filter(|idx| is_source(channel, *idx));
@@ -123,12 +123,12 @@ impl ParsedUsage {
         self.blank += series.blank;
         self.exact_repeats += series.exact_repeats;
         self.sources.entry(channel.clone()).or_default().push(series.label.name());
-        let readings: Vec<Reading> = series.readings;
+        let readings = series.readings;
         if readings.is_empty() {
             return Ok(());
         }
         let before = self.readings.remove(&channel).unwrap_or_default();
-        let sum = if before.is_empty() { readings } else { added_up(&channel, before, &readings)? };
+        let sum = if before.is_empty() { readings } else { added_up(&channel, &before, &readings)? };
         self.readings.insert(channel, sum);
         Ok(())
     }
@@ -139,10 +139,9 @@ impl ParsedUsage {
 }
 
 /// Two series of one channel as one: intervals of both are added, others stand as they are.
-fn added_up(channel: &Channel, a: Vec<Reading>, b: &[Reading]) -> Result<Vec<Reading>, UsageError> {
-    let merged: Vec<Reading> = a.into_iter().merge_by(b.iter().copied(), |a, b| a.start <= b.start).collect();
-    let mut sum: Vec<Reading> = Vec::with_capacity(merged.len());
-    for reading in merged {
+fn added_up(channel: &Channel, a: &Readings, b: &Readings) -> Result<Readings, UsageError> {
+    let mut sum: Vec<Reading> = Vec::with_capacity(a.len().max(b.len()));
+    for reading in a.iter().merge_by(b.iter(), |a, b| a.start <= b.start) {
         match sum.last_mut() {
             Some(last) if last.start == reading.start && last.seconds == reading.seconds => {
                 last.milliwatt_hours = last.milliwatt_hours.saturating_add(reading.milliwatt_hours);
@@ -159,7 +158,7 @@ fn added_up(channel: &Channel, a: Vec<Reading>, b: &[Reading]) -> Result<Vec<Rea
     for reading in sum.iter_mut().filter(|reading| reading.quality == Quality::Missing) {
         reading.milliwatt_hours = 0;
     }
-    Ok(sum)
+    Ok(sum.into_iter().collect())
 }
 
 /// What our own files name as channels.
@@ -231,13 +230,18 @@ fn found(mut file: UsageFile, labels: &[SeriesLabel]) -> Result<ParsedUsage, Usa
         )));
     }
     let idxs: Vec<usize> = energy(labels).map(|(idx, _)| idx).collect();
-    find(&mut file, &idxs)
+    find(&mut file, &idxs, UsageFile::take_series)
 }
 
-fn find(file: &mut UsageFile, idxs: &[usize]) -> Result<ParsedUsage, UsageError> {
+/// * `series`: how a series is had, to be had again or not.
+fn find(
+    file: &mut UsageFile,
+    idxs: &[usize],
+    series: fn(&mut UsageFile, usize) -> Result<FileSeries, UsageError>,
+) -> Result<ParsedUsage, UsageError> {
     let mut by_direction: BTreeMap<Direction, Vec<FileSeries>> = BTreeMap::new();
     for idx in idxs {
-        let series = file.series(*idx)?;
+        let series = series(file, *idx)?;
         if series.label.is_energy() && !(series.readings.is_empty() && series.problems.is_empty()) {
             by_direction.entry(series.label.direction).or_default().push(series);
         }
@@ -305,9 +309,10 @@ fn finest(
 }
 
 /// Whether every coarse reading is the sum of the fine ones in it, to half a unit of its last decimal.
-fn repeats(fine: &[Reading], coarse: &[Reading]) -> bool {
+fn repeats(fine: &Readings, coarse: &Readings) -> bool {
     let mut n_compared = 0_usize;
-    let mut rest = fine;
+    let fine = fine.to_vec();
+    let mut rest = fine.as_slice();
     let agrees = coarse.iter().filter(|reading| reading.quality != Quality::Missing).all(|whole| {
         rest = &rest[rest.partition_point(|part| part.start < whole.start)..];
         let parts = &rest[..rest.partition_point(|part| part.end() <= whole.end())];

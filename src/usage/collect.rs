@@ -2,6 +2,7 @@
 //!
 //! Every reader feeds a [`Collector`]; what is a conflict or a gap is decided there once for all formats.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use chrono::NaiveDateTime;
@@ -10,7 +11,7 @@ use super::clock::{Clock, Resolved};
 use super::file::{FileSeries, SeriesLabel, UsageFile, UsageWarning, no_readings};
 use super::interval::{allowed_minutes, length_error};
 use super::settle::{settle, settle_in_order};
-use super::spill::Spill;
+use super::spill::{SeriesRows, Spill};
 use super::stamp::{Stamp, StampReader};
 use super::{Quality, ReadOptions, UsageCode, UsageError};
 
@@ -201,6 +202,13 @@ impl Collector {
         Ok(self.times_of(stamp, resolved, false))
     }
 
+    /// An interval that starts at a time of the day that was read last; `None`: it is to be read as any other.
+    #[inline]
+    pub(super) fn starting_same_day(&mut self, text: &[u8]) -> Option<Times> {
+        let stamp = self.stamps.same_day(text)?;
+        self.starting(stamp).ok()
+    }
+
     /// An interval that ends at `stamp`.
     ///
     /// # Errors
@@ -354,7 +362,7 @@ impl Collector {
         first: Times,
         rank: Rank,
         quality: Quality,
-        values: impl IntoIterator<Item = i64>,
+        values: &[i64],
     ) -> Result<(), UsageError> {
         let Rank { version, part } = rank;
         let row = Row {
@@ -366,7 +374,7 @@ impl Collector {
             part,
             quality: Some(quality),
         };
-        self.spill.push_run(series_idx, row, values.into_iter())
+        self.spill.push_run(series_idx, row, values)
     }
 
     /// Notes something that a reader of the numbers should know.
@@ -417,22 +425,33 @@ impl Collected {
 
     pub(super) fn settle(&mut self, series_idx: usize) -> Result<(FileSeries, Vec<UsageWarning>), UsageError> {
         let parts = self.spill.load(series_idx)?;
-        let state = &self.series[series_idx];
-        if state.repeated_hours.is_empty()
-            && !state.has_bare_ends
-            && let Some(series) = settle_in_order(&state.label, &parts)
-        {
-            return Ok((series, Vec::new()));
-        }
-        let mut rows = Vec::new();
-        for part in &parts {
-            part.unpack(&mut rows);
-        }
-        let mut warnings = Warnings::default();
-        let series =
-            settle(&state.label, rows, &state.repeated_hours, state.has_bare_ends, self.common_minutes, &mut warnings);
-        Ok((series, warnings.finish()))
+        Ok(settle_parts(&self.series[series_idx], parts, self.common_minutes))
     }
+
+    /// The same of a series that is asked for once.
+    pub(super) fn settle_taken(&mut self, series_idx: usize) -> Result<(FileSeries, Vec<UsageWarning>), UsageError> {
+        let parts = self.spill.take(series_idx)?;
+        Ok(settle_parts(&self.series[series_idx], parts, self.common_minutes))
+    }
+}
+
+fn settle_parts(
+    state: &State,
+    parts: Vec<Cow<'_, SeriesRows>>,
+    common_minutes: Option<u16>,
+) -> (FileSeries, Vec<UsageWarning>) {
+    let is_plain = state.repeated_hours.is_empty() && !state.has_bare_ends;
+    let parts = match if is_plain { settle_in_order(&state.label, parts) } else { Err(parts) } {
+        Ok(series) => return (series, Vec::new()),
+        Err(parts) => parts,
+    };
+    let mut rows = Vec::new();
+    for part in &parts {
+        part.unpack(&mut rows);
+    }
+    let mut warnings = Warnings::default();
+    let series = settle(&state.label, rows, &state.repeated_hours, state.has_bare_ends, common_minutes, &mut warnings);
+    (series, warnings.finish())
 }
 
 /// Warnings, with a bound on those of one code.

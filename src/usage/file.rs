@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::collect::Collected;
-use super::{Reading, UsageCode, UsageError};
+use super::{Readings, UsageCode, UsageError};
 
 /// Warnings of one code that a file keeps of its series.
 const MAX_WARNINGS_OF_CODE: usize = 100;
@@ -91,7 +91,7 @@ pub struct FileSeries {
     pub label: SeriesLabel,
     /// Sorted by start, free of overlap; missing ones are in it. Of a series that counts no energy
     /// ([`Quantity::Other`]) the values are the file's numbers in millionths, not milliwatt-hours.
-    pub readings: Vec<Reading>,
+    pub readings: Readings,
     /// From the start of the first interval to the end of the last, blank ones included; seconds since the epoch.
     pub span: Option<Range<i64>>,
     /// Cells left blank: gaps.
@@ -167,7 +167,21 @@ impl UsageFile {
     /// # Errors
     /// [`UsageCode::Unreadable`] when the temporary file cannot be read back.
     pub fn series(&mut self, series_idx: usize) -> Result<FileSeries, UsageError> {
-        let (mut series, warnings) = self.collected.settle(series_idx)?;
+        let settled = self.collected.settle(series_idx)?;
+        Ok(self.placed(series_idx, settled))
+    }
+
+    /// The same of a series that is asked for once: what it holds is handed over.
+    ///
+    /// # Errors
+    /// As [`UsageFile::series`].
+    pub(super) fn take_series(&mut self, series_idx: usize) -> Result<FileSeries, UsageError> {
+        let settled = self.collected.settle_taken(series_idx)?;
+        Ok(self.placed(series_idx, settled))
+    }
+
+    fn placed(&mut self, series_idx: usize, settled: (FileSeries, Vec<UsageWarning>)) -> FileSeries {
+        let (mut series, warnings) = settled;
         let place = self.place;
         series.problems = std::mem::take(&mut series.problems).into_iter().map(place).collect();
         // What a series has to say is said when it is settled for the first time.
@@ -176,7 +190,7 @@ impl UsageFile {
                 self.warn(warning);
             }
         }
-        Ok(series)
+        series
     }
 
     /// Adds a warning of a series, its row named in the file's own way. Of one code a bounded number is kept, however many

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::choose::choose_labels;
 use super::file::{Direction, FileSeries, UsageFile, UsageWarning};
 use super::stamp::instant;
-use super::{Channel, ChannelChoice, Quality, Quantity, Reading, UsageError};
+use super::{Channel, ChannelChoice, Quality, Quantity, Readings, UsageError};
 
 /// Ranges of gaps or overlaps that are listed for a series; `n_gaps` counts all.
 const MAX_RANGES: usize = 1000;
@@ -111,7 +111,7 @@ pub fn inspect(mut file: UsageFile, choices: &[ChannelChoice]) -> Result<Inspect
 pub fn inspect_with(
     file: &mut UsageFile,
     choices: &[ChannelChoice],
-    mut look: impl FnMut(&InspectedSeries, &[Reading]),
+    mut look: impl FnMut(&InspectedSeries, &Readings),
 ) -> Result<Inspection, UsageError> {
     let mut series = Vec::with_capacity(file.n_series());
     for idx in 0..file.n_series() {
@@ -131,7 +131,7 @@ fn inspect_series(series: &FileSeries) -> InspectedSeries {
     let label = &series.label;
     let valued = || series.readings.iter().filter(|reading| reading.quality != Quality::Missing);
     let mut quality: BTreeMap<Quality, u64> = BTreeMap::new();
-    for reading in &series.readings {
+    for reading in series.readings.iter() {
         *quality.entry(reading.quality).or_default() += 1;
     }
     let sum: i128 = valued().map(|reading| i128::from(reading.milliwatt_hours)).sum();
@@ -189,9 +189,9 @@ fn gaps(series: &FileSeries) -> Vec<Range<i64>> {
     gaps
 }
 
-fn main_minutes(readings: &[Reading]) -> Option<u32> {
+fn main_minutes(readings: &Readings) -> Option<u32> {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-    for reading in readings {
+    for reading in readings.iter() {
         *counts.entry(reading.seconds / 60).or_default() += 1;
     }
     counts.into_iter().max_by_key(|(minutes, count)| (*count, std::cmp::Reverse(*minutes))).map(|(minutes, _)| minutes)

@@ -11,6 +11,7 @@ mod changes;
 mod choose;
 mod clock;
 mod collect;
+mod column;
 mod coverage;
 mod detect;
 mod error;
@@ -21,6 +22,7 @@ mod interval;
 mod merge;
 mod number;
 mod readers;
+mod readings;
 mod settle;
 mod source;
 mod spill;
@@ -42,6 +44,7 @@ pub use fill::{FillError, fill_zero};
 pub use inspect::{InspectedRange, InspectedSeries, Inspection, Problem, inspect, inspect_with};
 pub use merge::{MergeError, Merged, OnConflict, merge};
 pub use number::milliwatt_hours;
+pub use readings::Readings;
 pub use source::{ReadSeek, Source};
 pub use stamp::DateOrder;
 pub use unit::{Unit, UnitError};
@@ -251,7 +254,7 @@ pub struct ParsedUsage {
     /// The reader that understood it: `csv`, `green_button`.
     pub format: &'static str,
     /// By channel, each sorted by start and free of overlap. At least one reading.
-    pub readings: BTreeMap<Channel, Vec<Reading>>,
+    pub readings: BTreeMap<Channel, Readings>,
     /// Names of the series of the file that feed each channel.
     pub sources: BTreeMap<Channel, Vec<String>>,
     /// Rows of the file, repeats and blank ones included.
@@ -269,6 +272,6 @@ pub struct ParsedUsage {
 impl ParsedUsage {
     /// Number of readings of all channels.
     pub fn n_readings(&self) -> usize {
-        self.readings.values().map(Vec::len).sum()
+        self.readings.values().map(Readings::len).sum()
     }
 }

@@ -63,6 +63,89 @@ impl NumberFormat {
     /// Numbers of few digits, as nearly all are; `None`: not one of them.
     #[inline]
     pub(super) fn read_short(self, bytes: &[u8]) -> Option<i64> {
+        let n = bytes.len();
+        if let (Some(first), Some(last), 4..=8) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>(), n) {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            let word = u64::from(first) | u64::from(last) << (8 * (n - 4));
+            if let Some(value) = self.read_word(word, n) {
+                return Some(value);
+            }
+        }
+        self.read_digits(bytes)
+    }
+
+    /// Numbers at the beginning of a row's bytes, each of which ends at a comma: adds `n` of them to `values` and gives how
+    /// many bytes they take. `None`: one of them is not plain digits of at most seven bytes.
+    #[inline]
+    pub(super) fn read_cells(self, row: &[u8], n: usize, values: &mut Vec<i64>) -> Option<usize> {
+        let word_at = |at: usize| Some(u64::from_le_bytes(*row.get(at..)?.first_chunk()?));
+        let (mut at, mut n_left) = (0, n);
+        while n_left > 0 {
+            // Numbers of one width follow each other. Where the next one begins is known before this one is looked at,
+            // so that the processor reads several at a time.
+            let width = first_of(word_at(at)?, b',').filter(|width| *width > 0)?;
+            let (mask, end) = (u64::MAX >> (64 - 8 * width), u64::from(b',') << (8 * width));
+            let byte = 0xff << (8 * width);
+            let n_before = n_left;
+            while n_left > 0
+                && let Some(word) = word_at(at)
+                && word & byte == end
+                && let Some(value) = self.read_word(word & mask, width)
+            {
+                values.push(value);
+                (at, n_left) = (at + width + 1, n_left - 1);
+            }
+            if n_left == n_before {
+                return None;
+            }
+        }
+        Some(at)
+    }
+
+    /// A number without a sign from up to eight bytes at once: the point is taken out, digits are put together by pairs,
+    /// pairs by fours, fours by eights.
+    ///
+    /// * `word`: its bytes, the first one lowest, nothing above them.
+    /// * `n`: 1 to 8 of them.
+    #[inline]
+    fn read_word(self, word: u64, n: usize) -> Option<i64> {
+        const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+        let (digits, n_digits, n_fraction) = match first_of(word, self.decimal_sign) {
+            None => (word, n, 0),
+            Some(at) => {
+                let whole = word & !(u64::MAX << (8 * at));
+                let fraction = word >> (8 * at) >> 8;
+                (whole | fraction << (8 * at), n - 1, n - 1 - at)
+            }
+        };
+        if n_digits == 0 {
+            return None;
+        }
+        let n_leading = 8 * (8 - n_digits);
+        let values = ((digits << n_leading) | (ZEROS & !(u64::MAX << n_leading))) ^ ZEROS;
+        if (values | values.wrapping_add(0x0606_0606_0606_0606)) & 0xf0f0_f0f0_f0f0_f0f0 != 0 {
+            return None;
+        }
+        let pairs = values.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+        let fours = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_ffff_0000_ffff;
+        let magnitude = (fours.wrapping_mul(10_000 << 32 | 1) >> 32).cast_signed();
+        let scaled = magnitude.checked_mul(self.scale(n_fraction)?)?;
+        (scaled <= self.most()).then_some(scaled)
+    }
+
+    /// What the digits of a number with so many decimals are multiplied with; `None` where some of them are to be rounded.
+    #[inline]
+    fn scale(self, n_fraction: usize) -> Option<i64> {
+        let n_more = DECIMALS + i64::from(self.power_of_ten) - i64::try_from(n_fraction).ok()?;
+        POWERS_OF_TEN.get(usize::try_from(n_more).ok()?).copied()
+    }
+
+    #[inline]
+    fn most(self) -> i64 {
+        if self.is_register { MAX_SCALED_REGISTER } else { MAX_SCALED }
+    }
+
+    fn read_digits(self, bytes: &[u8]) -> Option<i64> {
         let (negative, digits) = match bytes {
             [b'-', digits @ ..] => (true, digits),
             digits => (false, digits),
@@ -92,11 +175,8 @@ impl NumberFormat {
         }
         let n_fraction = fraction.len();
         let n_digits = digits.len() - rest.len() + n_fraction;
-        let n_more = DECIMALS + i64::from(self.power_of_ten) - i64::try_from(n_fraction).ok()?;
-        let scale = *POWERS_OF_TEN.get(usize::try_from(n_more).ok()?)?;
-        magnitude = magnitude.checked_mul(scale)?;
-        let most = if self.is_register { MAX_SCALED_REGISTER } else { MAX_SCALED };
-        (n_digits > 0 && magnitude <= most).then_some(if negative { -magnitude } else { magnitude })
+        magnitude = magnitude.checked_mul(self.scale(n_fraction)?)?;
+        (n_digits > 0 && magnitude <= self.most()).then_some(if negative { -magnitude } else { magnitude })
     }
 
     fn read_long(self, bytes: &[u8]) -> Result<i64, UsageError> {
@@ -136,7 +216,7 @@ impl NumberFormat {
         if n_kept >= 0 {
             magnitude += i64::from(rounds_up(all, magnitude % 2 != 0));
         }
-        if magnitude > if self.is_register { MAX_SCALED_REGISTER } else { MAX_SCALED } {
+        if magnitude > self.most() {
             return bad("no meter counts that much in one interval");
         }
         Ok(if negative { -magnitude } else { magnitude })
@@ -149,6 +229,16 @@ impl NumberFormat {
 /// [`UsageCode::BadNumber`], without a place, when the text is no such number or beyond ten million kWh.
 pub fn milliwatt_hours(text: &str) -> Result<i64, UsageError> {
     NumberFormat::KWH.read(text)
+}
+
+/// Place of a byte's first showing among eight, counted from the lowest.
+#[inline]
+fn first_of(word: u64, byte: u8) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let differences = word ^ (ONES * u64::from(byte));
+    // The lowest bit that is set is that of the lowest byte without a difference; those above it may be wrong.
+    let found = differences.wrapping_sub(ONES) & !differences & (ONES << 7);
+    (found != 0).then(|| (found.trailing_zeros() / 8) as usize)
 }
 
 /// `numerator / denominator`, rounded half to even; the denominator is positive.
@@ -229,6 +319,17 @@ mod tests {
     }
 
     #[test]
+    fn a_day_of_plain_cells_is_read_at_once() {
+        let mut values = Vec::new();
+        let row = "0.125,0.250,12.5,7,1.000001,0.5,A,,,20270101000000,";
+        assert_eq!(NumberFormat::KWH.read_cells(row.as_bytes(), 4, &mut values), Some(19));
+        assert_eq!(values, [125_000, 250_000, 12_500_000, 7_000_000]);
+        for not_plain in ["1.0000001,0,A,,,2027", "-1,0,A,,,20270101", ",0,A,,,20270101", ".,0,A,,,20270101", "1,2"] {
+            assert_eq!(NumberFormat::KWH.read_cells(not_plain.as_bytes(), 2, &mut values), None, "{not_plain}");
+        }
+    }
+
+    #[test]
     fn other_units_and_a_decimal_comma_are_read_exactly() {
         let read = |text: &str, decimal_sign, power_of_ten| {
             NumberFormat { decimal_sign, power_of_ten, is_register: false }.read(text)
@@ -257,6 +358,22 @@ mod tests {
             let decimal = Decimal::from_str(&text).unwrap() * Decimal::from(1_000_000);
             let expected = decimal.round_dp_with_strategy(0, RoundingStrategy::MidpointNearestEven);
             prop_assert_eq!(Decimal::from(milliwatt_hours(&text).unwrap()), expected);
+        }
+
+        #[test]
+        fn cells_of_a_row_read_at_once_are_what_each_of_them_is(
+            cells in prop::collection::vec(r"[0-9]{0,5}\.?[0-9]{0,4}|-?[0-9]{1,3}|[0-9]{1,2}[x ][0-9]|0\.[0-9]{3}|[0-9]\.[0-9]{3}", 1..20),
+            power_of_ten in -3..=3_i8,
+        ) {
+            let format = NumberFormat { power_of_ten, ..NumberFormat::KWH };
+            let row = format!("{},A,,,20270101000000,", cells.join(","));
+            let mut values = Vec::new();
+            let each: Option<Vec<i64>> = cells.iter().map(|cell| format.read_bytes(cell.as_bytes()).ok()).collect();
+            // It may leave a row to be read cell by cell; what it reads is right.
+            if let Some(n_bytes) = format.read_cells(row.as_bytes(), cells.len(), &mut values) {
+                prop_assert_eq!(Some(values), each);
+                prop_assert_eq!(&row[n_bytes..], "A,,,20270101000000,");
+            }
         }
     }
 }

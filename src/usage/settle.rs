@@ -10,9 +10,10 @@ use super::collect::{RepeatedHour, Row, Warnings};
 use super::file::{FileSeries, Quantity, SeriesLabel};
 use super::interval::{allowed_minutes, derive_lengths};
 use super::number::divide_half_even;
+use super::readings::ReadingStretch;
 use super::spill::SeriesRows;
 use super::stamp::instant;
-use super::{Quality, Reading, UsageCode, UsageError};
+use super::{Quality, Reading, Readings, UsageCode, UsageError};
 
 /// Problems of one series that are reported; a file with more of them is read with the wrong words.
 const MAX_PROBLEMS: usize = 100;
@@ -52,7 +53,6 @@ pub(super) fn settle(
     let conflicting = rows.iter().filter(|row| conflicting_lines.contains(&row.line));
     series.overlaps.extend(conflicting.map(range_of));
     drop_overlaps(&mut rows, &mut series);
-    series.readings.reserve_exact(rows.len());
     series.span = rows.first().zip(rows.last()).map(|(first, last)| first.start..range_of(last).end);
     for row in rows {
         match row.quality {
@@ -64,52 +64,81 @@ pub(super) fn settle(
 }
 
 /// A series whose intervals follow each other in the file as in time, as most do: nothing is said twice, no clock is to
-/// be told from another, every length is known or is the one step of the whole file. `None`: it is not that simple.
+/// be told from another, every length is known or is the one step of the whole file. Gives the rows back where it is not
+/// that simple.
 ///
 /// * `parts`: in the order of the file.
-pub(super) fn settle_in_order(label: &SeriesLabel, parts: &[Cow<'_, SeriesRows>]) -> Option<FileSeries> {
+pub(super) fn settle_in_order<'r>(
+    label: &SeriesLabel,
+    mut parts: Vec<Cow<'r, SeriesRows>>,
+) -> Result<FileSeries, Vec<Cow<'r, SeriesRows>>> {
+    let mut series = FileSeries::new(label);
+    let Some(stretches) = stretches_in_order(label, &parts, &mut series) else { return Err(parts) };
+    parts.retain(|part| !part.stretches().is_empty());
+    let values = match (parts.pop(), parts.as_slice()) {
+        // All of them, as they stand.
+        (Some(only), []) if series.blank == 0 && label.quantity != Quantity::MeanPower => {
+            only.into_owned().into_values()
+        }
+        (last, earlier) => {
+            let known = earlier.iter().chain(&last).flat_map(|part| part.known_values());
+            if label.quantity == Quantity::MeanPower {
+                let minutes = stretches
+                    .iter()
+                    .flat_map(|stretch| std::iter::repeat_n(stretch.first.seconds / 60, stretch.n as usize));
+                known.zip(minutes).map(|(power, minutes)| energy_of_power(power, minutes)).collect()
+            } else {
+                known.collect()
+            }
+        }
+    };
+    series.readings = Readings::from_stretches(stretches, values);
+    Ok(series)
+}
+
+/// The stretches of such a series that have values; span and blanks are told to it.
+fn stretches_in_order(
+    label: &SeriesLabel,
+    parts: &[Cow<'_, SeriesRows>],
+    series: &mut FileSeries,
+) -> Option<Vec<ReadingStretch>> {
     if label.quantity == Quantity::Register {
         return None;
     }
     let stretches = || parts.iter().flat_map(|part| part.stretches());
-    let mut series = FileSeries::new(label);
     // The one step of a file that gives no lengths.
     let mut all = stretches();
     let common = match (all.next(), all.next()) {
-        (Some((only, _)), None) if only.n > 3 => allowed_minutes(only.seconds),
+        (Some(only), None) if only.n > 3 => allowed_minutes(only.seconds),
         _ => None,
     };
-    series.readings.reserve_exact(stretches().map(|(stretch, _)| stretch.n as usize).sum());
-    for (stretch, values) in stretches() {
-        let mut row = stretch.first;
-        if row.minutes == 0 {
-            row.minutes = common?;
-        }
-        let length = i64::from(row.minutes) * 60;
+    let mut valued = Vec::with_capacity(stretches().count());
+    for stretch in stretches() {
+        let row = stretch.first;
+        let minutes = if row.minutes == 0 { common? } else { row.minutes };
+        let seconds = u32::from(minutes) * 60;
         let last_end = series.span.as_ref().map_or(row.start, |span| span.end);
-        if stretch.n > 1 && stretch.seconds < length || row.start < last_end {
+        if stretch.n > 1 && stretch.seconds < i64::from(seconds) || row.start < last_end {
             return None;
         }
-        let end = row.start + stretch.seconds * (i64::from(stretch.n) - 1) + length;
-        series.span = Some(series.span.map_or(row.start, |span| span.start)..end);
-        let Some(quality) = row.quality else {
-            series.blank += u64::from(stretch.n);
-            continue;
-        };
-        series.readings.extend(values.iter().map(|value| {
-            let reading = reading(&Row { value: *value, ..row }, quality, label.quantity);
-            row.start += stretch.seconds;
-            reading
-        }));
+        let end = row.start + stretch.seconds * (i64::from(stretch.n) - 1) + i64::from(seconds);
+        series.span = Some(series.span.as_ref().map_or(row.start, |span| span.start)..end);
+        match row.quality {
+            None => series.blank += u64::from(stretch.n),
+            Some(quality) => {
+                let first = Reading { start: row.start, seconds, milliwatt_hours: 0, quality };
+                valued.push(ReadingStretch { first, step: stretch.seconds, n: stretch.n });
+            }
+        }
     }
-    Some(series)
+    Some(valued)
 }
 
 impl FileSeries {
     fn new(label: &SeriesLabel) -> Self {
         Self {
             label: label.clone(),
-            readings: Vec::new(),
+            readings: Readings::default(),
             span: None,
             blank: 0,
             exact_repeats: 0,
@@ -128,13 +157,16 @@ impl FileSeries {
 
 fn reading(row: &Row, quality: Quality, quantity: Quantity) -> Reading {
     let milliwatt_hours = match quantity {
-        Quantity::MeanPower => {
-            let energy = divide_half_even(i128::from(row.value) * i128::from(row.minutes), 60);
-            i64::try_from(energy).expect("a day of the highest power fits")
-        }
+        Quantity::MeanPower => energy_of_power(row.value, row.minutes.into()),
         Quantity::Energy | Quantity::Register | Quantity::Other => row.value,
     };
     Reading { start: row.start, seconds: u32::from(row.minutes) * 60, milliwatt_hours, quality }
+}
+
+/// Energy of so many minutes of mean power.
+fn energy_of_power(milliwatts: i64, minutes: u32) -> i64 {
+    let energy = divide_half_even(i128::from(milliwatts) * i128::from(minutes), 60);
+    i64::try_from(energy).expect("a day of the highest power fits")
 }
 
 /// Settles the repeated hours of each part by itself: a day and a night register stand side by side.

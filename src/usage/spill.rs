@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 
 use super::collect::Row;
+use super::column::Column;
 use super::{Quality, UsageCode, UsageError};
 
 /// Bytes of rows that are held in memory.
@@ -29,7 +30,7 @@ pub(super) struct Spill {
 #[derive(Debug, Default, Clone)]
 pub(super) struct SeriesRows {
     stretches: Vec<Stretch>,
-    values: Vec<i64>,
+    values: Column,
     chunks: Vec<Chunk>,
     n_spilled: u64,
 }
@@ -73,16 +74,10 @@ impl Spill {
     ///
     /// # Errors
     /// As [`Spill::push`].
-    pub(super) fn push_run(
-        &mut self,
-        series_idx: usize,
-        first: Row,
-        values: impl Iterator<Item = i64>,
-    ) -> Result<(), UsageError> {
+    pub(super) fn push_run(&mut self, series_idx: usize, first: Row, values: &[i64]) -> Result<(), UsageError> {
         self.add(series_idx, |series| {
-            let n_before = series.values.len();
             series.values.extend(values);
-            let n = u32::try_from(series.values.len() - n_before).expect("values of one line");
+            let n = u32::try_from(values.len()).expect("values of one line");
             series.stretches.push(Stretch { first, seconds: i64::from(first.minutes) * 60, lines: 0, n });
         })
     }
@@ -131,6 +126,23 @@ impl Spill {
         Ok(parts)
     }
 
+    /// The same of a series that is asked for once: what is in memory is handed over.
+    ///
+    /// # Errors
+    /// As [`Spill::load`].
+    pub(super) fn take(&mut self, series_idx: usize) -> Result<Vec<Cow<'static, SeriesRows>>, UsageError> {
+        let series = &mut self.series[series_idx];
+        let rest = SeriesRows {
+            stretches: std::mem::take(&mut series.stretches),
+            values: std::mem::take(&mut series.values),
+            ..SeriesRows::default()
+        };
+        let mut parts: Vec<Cow<'static, SeriesRows>> =
+            self.load(series_idx)?.into_iter().map(|part| Cow::Owned(part.into_owned())).collect();
+        parts.push(Cow::Owned(rest));
+        Ok(parts)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         if self.file.is_none() {
             self.file = Some(tempfile::tempfile()?);
@@ -145,7 +157,7 @@ impl Spill {
             series.chunks.push(Chunk { offset: self.file_end, n_bytes: bytes.len() });
             self.file_end += bytes.len() as u64;
             series.n_spilled += series.values.len() as u64;
-            (series.stretches, series.values) = (Vec::new(), Vec::new());
+            (series.stretches, series.values) = (Vec::new(), Column::default());
         }
         writer.flush()?;
         self.n_bytes_in_memory = 0;
@@ -155,7 +167,7 @@ impl Spill {
 
 impl SeriesRows {
     fn n_bytes(&self) -> usize {
-        self.stretches.len() * size_of::<Stretch>() + self.values.len() * size_of::<i64>()
+        self.stretches.len() * size_of::<Stretch>() + self.values.n_bytes()
     }
 
     #[inline]
@@ -166,14 +178,25 @@ impl SeriesRows {
         }
     }
 
-    /// The stretches and their values.
-    pub(super) fn stretches(&self) -> impl Iterator<Item = (&Stretch, &[i64])> {
-        let mut rest = self.values.as_slice();
-        self.stretches.iter().map(move |stretch| {
-            let (values, after) = rest.split_at_checked(stretch.n as usize).unwrap_or((rest, &[]));
-            rest = after;
-            (stretch, values)
-        })
+    /// The values alone, in order.
+    pub(super) fn into_values(self) -> Column {
+        self.values
+    }
+
+    /// The stretches.
+    pub(super) fn stretches(&self) -> &[Stretch] {
+        &self.stretches
+    }
+
+    /// Values of the rows that have one.
+    pub(super) fn known_values(&self) -> impl Iterator<Item = i64> {
+        let mut begin = 0;
+        let known = self.stretches.iter().filter_map(move |stretch| {
+            let end = begin + stretch.n as usize;
+            let range = std::mem::replace(&mut begin, end)..end;
+            stretch.first.quality.map(|_| range)
+        });
+        known.flat_map(|range| self.values.range(range))
     }
 
     /// Adds its rows, one by one.
@@ -183,7 +206,7 @@ impl SeriesRows {
         for stretch in &self.stretches {
             let (mut start, mut line) = (stretch.first.start, stretch.first.line);
             for value in values.by_ref().take(stretch.n as usize) {
-                rows.push(Row { start, line, value: *value, ..stretch.first });
+                rows.push(Row { start, line, value, ..stretch.first });
                 (start, line) = (start.wrapping_add(stretch.seconds), line.wrapping_add(stretch.lines));
             }
         }
@@ -229,11 +252,9 @@ fn encode(series: &SeriesRows, bytes: &mut Vec<u8>) {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
     }
-    if series.values.iter().all(|value| i32::try_from(*value).is_ok()) {
-        let narrow = series.values.iter().map(|value| i32::try_from(*value).unwrap_or(0));
-        bytes.extend(narrow.flat_map(i32::to_le_bytes));
-    } else {
-        bytes.extend(series.values.iter().flat_map(|value| value.to_le_bytes()));
+    match &series.values {
+        Column::Narrow(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+        Column::Wide(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
     }
 }
 
@@ -256,9 +277,9 @@ fn decode(mut bytes: &[u8]) -> Option<SeriesRows> {
         });
     }
     let values = if bytes.len() == n_values * size_of::<i32>() {
-        bytes.as_chunks().0.iter().map(|value| i32::from_le_bytes(*value).into()).collect()
+        Column::Narrow(bytes.as_chunks().0.iter().map(|value| i32::from_le_bytes(*value)).collect())
     } else {
-        bytes.as_chunks().0.iter().map(|value| i64::from_le_bytes(*value)).collect()
+        Column::Wide(bytes.as_chunks().0.iter().map(|value| i64::from_le_bytes(*value)).collect())
     };
     Some(SeriesRows { stretches, values, ..SeriesRows::default() })
 }
@@ -325,7 +346,7 @@ mod tests {
             quality: Some(Quality::Measured),
         };
         (0..100_000).map(row).for_each(|row| series.push(row));
-        assert_eq!(series.n_bytes(), 800_000 + size_of::<Stretch>());
+        assert_eq!(series.n_bytes(), 400_000 + size_of::<Stretch>());
         let mut rows = Vec::new();
         series.unpack(&mut rows);
         assert!(rows == (0..100_000).map(row).collect::<Vec<_>>(), "newest first");

@@ -144,7 +144,7 @@ impl StampReader {
 
     /// A time of the day that was read last, in whole minutes.
     #[inline]
-    fn same_day(&self, text: &[u8]) -> Option<Stamp> {
+    pub(super) fn same_day(&self, text: &[u8]) -> Option<Stamp> {
         let (known, day, midnight) = self.last.as_ref()?;
         let (date, rest) = text.split_first_chunk::<10>()?;
         let [b'T' | b't' | b' ', h1, h2, b':', m1, m2, rest @ ..] = rest else { return None };

@@ -211,7 +211,7 @@ proptest! {
             let text = format!(r#"{{"interval_minutes": 60, "readings": [{}]}}"#, rows.join(","));
             let readings = samebill::usage::read(std::io::Cursor::new(text), &ReadOptions::default()).unwrap().readings;
             let mut asked = ask(&[], vec![plan("plan", CHANNELS)]);
-            asked.readings = readings.into_iter().map(|(channel, list)| (channel, Series::from_sorted(&list))).collect();
+            asked.readings = readings.into_iter().map(|(channel, list)| (channel, Series::from_sorted(&list.to_vec()))).collect();
             compare(&asked).unwrap()
         };
         prop_assert_eq!(file(order), file([0, 1, 2]));

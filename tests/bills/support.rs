@@ -27,7 +27,7 @@ pub(crate) fn usage(path: &Path) -> BTreeMap<Channel, Series> {
     let file = std::fs::File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let parsed =
         samebill::usage::read(file, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    parsed.readings.into_iter().map(|(channel, readings)| (channel, Series::from_sorted(&readings))).collect()
+    parsed.readings.into_iter().map(|(channel, readings)| (channel, Series::from_sorted(&readings.to_vec()))).collect()
 }
 
 /// The tariff of a file in any format.

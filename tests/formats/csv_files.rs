@@ -147,7 +147,7 @@ fn import_and_export_are_two_channels() {
         ]
     );
     assert_eq!(
-        usage.readings[&Channel::export()],
+        usage.readings[&Channel::export()].to_vec(),
         [measured("2026-05-31T22:30:00Z", 15, 100_000), measured("2026-05-31T22:45:00Z", 15, 200_000)]
     );
     assert_eq!((usage.n_rows, usage.blank), (4, 3));

@@ -26,7 +26,11 @@ fn the_base_file_is_read() {
     assert_eq!(told(latin, &berlin), format!("{GERMAN} | charset_assumed"));
     assert_eq!(told(&base, &ReadOptions::default()), "time_zone_needed@4 Datum");
     let usage = read(std::io::Cursor::new(&base), &berlin).unwrap();
-    assert_eq!(usage.readings.values().map(Vec::len).collect::<Vec<_>>(), [96, 96], "import and export");
+    assert_eq!(
+        usage.readings.values().map(samebill::usage::Readings::len).collect::<Vec<_>>(),
+        [96, 96],
+        "import and export"
+    );
     let without_cost: String = base.lines().fold(String::new(), |text, line| {
         let cells: Vec<&str> = line.split(';').collect();
         text + &cells[..cells.len().min(5)].join(";") + "\n"

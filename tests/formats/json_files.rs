@@ -7,7 +7,7 @@ fn json_readings_are_read_by_their_digits() {
     let mut second = measured("2026-05-31T23:30:00Z", 30, 241_000);
     second.quality = Quality::Estimated;
     assert_eq!(import(&usage), [measured("2026-05-31T23:00:00Z", 30, 219_000), second]);
-    assert_eq!(usage.readings[&Channel::export()], [measured("2026-05-31T23:30:00Z", 30, 100_000)]);
+    assert_eq!(usage.readings[&Channel::export()].to_vec(), [measured("2026-05-31T23:30:00Z", 30, 100_000)]);
 }
 
 #[test]

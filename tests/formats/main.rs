@@ -49,8 +49,8 @@ fn measured(start: &str, minutes: u32, milliwatt_hours: i64) -> Reading {
     Reading { start: seconds(start), seconds: minutes * 60, milliwatt_hours, quality: Quality::Measured }
 }
 
-fn import(usage: &ParsedUsage) -> &[Reading] {
-    &usage.readings[&Channel::import()]
+fn import(usage: &ParsedUsage) -> Vec<Reading> {
+    usage.readings[&Channel::import()].to_vec()
 }
 
 /// Code and line of a refusal.

@@ -11,7 +11,7 @@ pub(crate) fn starts(text: impl AsRef<[u8]>, options: &ReadOptions, series_idx: 
     let mut file = open(Cursor::new(text.as_ref()), options).unwrap();
     let series = file.series(series_idx).unwrap();
     assert!(series.problems.is_empty(), "{:?}", series.problems);
-    let start = |reading: &samebill::usage::Reading| {
+    let start = |reading: samebill::usage::Reading| {
         let start = chrono::DateTime::from_timestamp(reading.start, 0).unwrap();
         format!("{} {}", start.format("%m-%d %H:%M"), reading.seconds / 60)
     };

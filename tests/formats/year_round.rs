@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use chrono::{DateTime, NaiveDateTime, TimeZone as _, Timelike as _};
 use chrono_tz::Tz;
-use samebill::usage::{ReadOptions, Reading, open};
+use samebill::usage::{ReadOptions, open};
 
 /// A reading on its way into a file.
 struct Written {
@@ -73,7 +73,7 @@ fn read(format: &str, zone: Tz, text: &str) -> Vec<(i64, u32, i64)> {
     assert_eq!(file.format, format);
     let series = file.series(0).unwrap().checked().unwrap();
     assert_eq!(file.warnings, []);
-    series.readings.iter().map(|r: &Reading| (r.start, r.seconds, r.milliwatt_hours)).collect()
+    series.readings.iter().map(|r| (r.start, r.seconds, r.milliwatt_hours)).collect()
 }
 
 #[test]

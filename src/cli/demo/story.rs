@@ -302,7 +302,8 @@ fn check(holds: bool, otherwise: &str) -> Result<(), CliError> {
 fn total_kwh(home: &Home) -> Result<String, CliError> {
     let usage = crate::usage::read(std::io::Cursor::new(home.readings), &crate::usage::ReadOptions::default())
         .map_err(|e| CliError::new("bad_fixture", e))?;
-    let sum: i64 = usage.readings.values().flatten().map(|reading| reading.milliwatt_hours).sum();
+    let sum: i64 =
+        usage.readings.values().flat_map(crate::usage::Readings::iter).map(|reading| reading.milliwatt_hours).sum();
     Ok(rounded(&rust_decimal::Decimal::new(sum, 6).to_string(), 3))
 }
 

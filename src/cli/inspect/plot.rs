@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use chrono::{DateTime, Datelike, Days, NaiveDate, Timelike};
 use chrono_tz::Tz;
 
-use crate::usage::{Quality, Reading};
+use crate::usage::{Quality, Reading, Readings};
 
 /// Columns of the mean day: half hours.
 const N_COLUMNS: usize = 48;
@@ -32,11 +32,11 @@ pub(super) struct Plot {
 
 impl Plot {
     /// `None` without a reading that has a value.
-    pub(super) fn new(name: &str, zone: Tz, readings: &[Reading]) -> Option<Self> {
+    pub(super) fn new(name: &str, zone: Tz, readings: &Readings) -> Option<Self> {
         let mut plot =
             Self { title: name.to_owned(), half_hours: vec![(0.0, 0.0); N_COLUMNS], days: BTreeMap::new(), zone };
         for reading in readings.iter().filter(|reading| reading.quality != Quality::Missing) {
-            plot.add(reading);
+            plot.add(&reading);
         }
         (!plot.days.is_empty()).then_some(plot)
     }
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_mean_day_stands_high_where_the_energy_is() {
         // Two days, 1 kWh from 18:00 to 19:00 UTC, nothing else.
-        let readings: Vec<Reading> = (0..48)
+        let readings: Readings = (0..48)
             .map(|hour| Reading {
                 start: 1_780_272_000 + hour * 3600,
                 seconds: 3600,
@@ -168,6 +168,6 @@ mod tests {
         let bars = format!("    1.00 │{}██\n", " ".repeat(36));
         assert!(picture.contains(&bars), "{picture}");
         assert!(picture.contains("import: kWh by day, 1.0 ░▒▓█ 1.0"), "{picture}");
-        assert!(Plot::new("import", Tz::UTC, &[]).is_none());
+        assert!(Plot::new("import", Tz::UTC, &Readings::default()).is_none());
     }
 }

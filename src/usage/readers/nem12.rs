@@ -14,6 +14,7 @@
 //! are kept apart. Only the Wh family is energy. A row with a later `UpdateDateTime` replaces one of the same register
 //! and day. `--unit` gives the unit of E and B registers whose row leaves it out.
 
+use chrono::NaiveDate;
 use chrono_tz::Tz;
 
 use super::super::collect::{Collector, Rank, Times};
@@ -59,10 +60,10 @@ impl UsageReader for Nem12 {
     fn read(&self, source: &mut Source<'_>, options: &ReadOptions) -> Result<UsageFile, UsageError> {
         let mut table = Table::new(source.open()?, b',');
         let mut rows = Rows::new(options);
-        while let Some(row) = table.next_row()? {
-            rows.read_row(row).map_err(|e| match e.line {
+        while table.advance()? {
+            rows.read_row(&mut table).map_err(|e| match e.line {
                 Some(_) => e,
-                None => e.at_line(row.line),
+                None => e.at_line(table.line()),
             })?;
         }
         rows.settle_day()?;
@@ -94,6 +95,14 @@ struct OpenDay {
     times: Times,
     rank: Rank,
     series_idx: usize,
+}
+
+/// What a `300` row says besides its values.
+struct Day {
+    date: NaiveDate,
+    /// `None`: `400` rows tell.
+    quality: Option<Quality>,
+    version: i64,
 }
 
 /// The file row by row.
@@ -131,7 +140,18 @@ impl<'o> Rows<'o> {
         }
     }
 
-    fn read_row(&mut self, row: TableRow<'_>) -> Result<(), UsageError> {
+    fn read_row(&mut self, table: &mut Table<'_>) -> Result<(), UsageError> {
+        let line = table.line();
+        if let Some(bytes) = table.plain()
+            && bytes.starts_with(b"300,")
+        {
+            self.settle_day()?;
+            if let Some(day) = self.read_plain_day(bytes) {
+                self.n_rows += 1;
+                return self.add_day(line, &day);
+            }
+        }
+        let row = table.row();
         let kind = row.bytes(0);
         if kind != b"400" {
             self.settle_day()?;
@@ -241,9 +261,8 @@ impl<'o> Rows<'o> {
             return Err(UsageError::new(UsageCode::BadRow, message));
         };
         let n = register.n_values;
-        let day = row.text(1).and_then(|text| parse_date(text, DateOrder::YearMonthDay));
-        let day = day.map_err(|e| e.in_field("IntervalDate"))?;
-        let start = Stamp::local(day, 0)?.at_offset(self.offset_seconds);
+        let date = row.text(1).and_then(|text| parse_date(text, DateOrder::YearMonthDay));
+        let date = date.map_err(|e| e.in_field("IntervalDate"))?;
         let quality = row.text(2 + n)?;
         let quality = quality_of(quality).filter(|_| row.len() > 2 + n).ok_or_else(|| {
             let minutes = register.seconds / 60;
@@ -271,21 +290,48 @@ impl<'o> Rows<'o> {
             };
             self.values.push(value);
         }
-        let rank = Rank { version: version(row.text(5 + n)?)?, part: 0 };
+        let version = version(row.text(5 + n)?)?;
+        self.add_day(row.line, &Day { date, quality, version })
+    }
+
+    /// A day all of whose values are a few digits, from its line at once; its values are read. `None`: it is to be looked
+    /// at cell by cell.
+    fn read_plain_day(&mut self, line: &[u8]) -> Option<Day> {
+        let register = self.register.as_ref().filter(|_| self.n_rows > 0)?;
+        let (date, mut rest) = line.strip_prefix(b"300,")?.split_first_chunk::<8>()?;
+        rest = rest.strip_prefix(b",")?;
+        self.values.clear();
+        self.blanks.clear();
+        self.values.reserve(register.n_values);
+        let n_bytes = register.number.read_cells(rest, register.n_values, &mut self.values)?;
+        rest = &rest[n_bytes..];
+        let mut after = rest.split(|b| *b == b',').map(|cell| std::str::from_utf8(cell).ok().map(str::trim));
+        Some(Day {
+            date: parse_date(std::str::from_utf8(date).ok()?, DateOrder::YearMonthDay).ok()?,
+            quality: quality_of(after.next()??)?,
+            version: version(after.nth(2).unwrap_or(Some(""))?).ok()?,
+        })
+    }
+
+    /// Hands over a day whose values were read, or keeps it until its qualities are.
+    fn add_day(&mut self, line: u64, day: &Day) -> Result<(), UsageError> {
+        let Some(register) = &self.register else { return Ok(()) };
+        let start = Stamp::local(day.date, 0)?.at_offset(self.offset_seconds);
+        let rank = Rank { version: day.version, part: 0 };
         let times = self.collector.starting(start)?.lasting(register.seconds)?;
         let series_idx = register.series_idx;
         self.collector.count_row();
-        match quality {
+        match day.quality {
             Some(quality) => {
                 refuse_blank(&self.blanks, |_| quality)?;
                 if quality == Quality::Missing {
                     self.values.fill(0);
                 }
-                self.collector.push_run(series_idx, row.line, times, rank, quality, self.values.iter().copied())
+                self.collector.push_run(series_idx, line, times, rank, quality, &self.values)
             }
             None => {
                 self.qualities.clear();
-                self.open_day = Some(OpenDay { line: row.line, times, rank, series_idx });
+                self.open_day = Some(OpenDay { line, times, rank, series_idx });
                 Ok(())
             }
         }
@@ -338,7 +384,7 @@ impl<'o> Rows<'o> {
             if quality == Quality::Missing {
                 values.fill(0);
             }
-            self.collector.push_run(day.series_idx, day.line, times, day.rank, quality, values.iter().copied())?;
+            self.collector.push_run(day.series_idx, day.line, times, day.rank, quality, values)?;
             first += stretch.len();
         }
         Ok(())

@@ -12,7 +12,7 @@
 
 use super::super::collect::{Cell, Collector};
 use super::super::file::{Direction, SeriesLabel};
-use super::super::number::{clip, milliwatt_hours};
+use super::super::number::{NumberFormat, clip, milliwatt_hours};
 use super::super::table::{Table, TableRow};
 use super::super::{Channel, Quality, ReadOptions, Source, UsageCode, UsageError, UsageFile, UsageReader};
 
@@ -118,11 +118,13 @@ impl Columns {
     fn read_row(&self, row: TableRow<'_>, series: &[usize], collector: &mut Collector) -> Result<(), UsageError> {
         row.expect_len(self.n)?;
         let text = |idx: usize, field: &str| row.text(idx).map_err(|e| e.in_field(field));
-        let start = text(self.start, "start")?;
         let end = self.end.map(|idx| text(idx, "end")).transpose()?.filter(|end| !end.is_empty());
-        let quality = self.quality.map(|idx| text(idx, "quality")).transpose()?.unwrap_or("");
-        let quality = parse_quality(quality)?;
-        let times = collector.times(start, end, None)?;
+        let quality = self.quality.map(|idx| text(idx, "quality").and_then(parse_quality)).transpose()?.flatten();
+        // Nearly all rows are a time of the day before, and a few digits.
+        let times = match collector.starting_same_day(row.bytes(self.start)).filter(|_| end.is_none()) {
+            Some(times) => times,
+            None => collector.times(text(self.start, "start")?, end, None)?,
+        };
         collector.count_row();
         for ((idx, channel), series_idx) in self.values.iter().zip(series) {
             let field = || {
@@ -132,8 +134,10 @@ impl Columns {
                     format!("{channel}_kwh")
                 }
             };
-            let value = text(*idx, "kwh")?;
-            let cell = parse_cell(value, quality).map_err(|e| e.in_field(field()))?;
+            let cell = match NumberFormat::KWH.read_short(row.bytes(*idx)).filter(|_| quality.is_none()) {
+                Some(value) => Cell::Value(value, Quality::Measured),
+                None => parse_cell(text(*idx, "kwh")?, quality).map_err(|e| e.in_field(field()))?,
+            };
             collector.push(*series_idx, row.line, times, cell)?;
         }
         Ok(())
