@@ -1,6 +1,7 @@
 //! A thousand callers at the same instant: one computation, one row, one answer.
 
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use samebill::app::RunningServer;
 use serde_json::{Value, json};
@@ -21,8 +22,24 @@ fn herd_size() -> usize {
     fits.min(WANTED)
 }
 
-/// Calls from threads that a barrier releases at once.
-fn herd(n: usize, call: impl Fn(usize) -> Reply + Sync) -> Vec<Reply> {
+/// The answers to calls from threads that a barrier releases at once, and how many had to be repeated: a server gives up
+/// a connection on which nothing comes for 5 s, and on a busy machine a thread may not get that far in time.
+fn herd(n: usize, call: impl Fn(usize) -> Result<Reply, ureq::Error> + Sync) -> (Vec<Reply>, usize) {
+    let n_repeated = AtomicUsize::new(0);
+    let call = |i: usize| {
+        for _ in 0..10 {
+            match call(i) {
+                Ok(reply) if reply.status != 408 => return reply,
+                _ => n_repeated.fetch_add(1, Ordering::Relaxed),
+            };
+        }
+        panic!("no answer");
+    };
+    let replies = at_the_same_instant(n, call);
+    (replies, n_repeated.into_inner())
+}
+
+fn at_the_same_instant(n: usize, call: impl Fn(usize) -> Reply + Sync) -> Vec<Reply> {
     let barrier = Barrier::new(n);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..n)
@@ -39,7 +56,13 @@ fn herd(n: usize, call: impl Fn(usize) -> Reply + Sync) -> Vec<Reply> {
     })
 }
 
-/// The same question in a caller's own way.
+/// Asks the same question in a caller's own way.
+fn ask(client: &Client, query: &str, i: usize) -> Result<Reply, ureq::Error> {
+    let question = spelled(i).to_string();
+    let path = format!("/v1/comparisons{query}");
+    client.try_send("POST", &path, &[("content-type", "application/json")], question.as_bytes())
+}
+
 fn spelled(i: usize) -> Value {
     let mut plans = vec!["flat", "cheap", "tou"];
     plans.rotate_left(i % 3);
@@ -49,12 +72,14 @@ fn spelled(i: usize) -> Value {
 
 /// All the same, and one of them was told that it made it.
 #[track_caller]
-fn are_alike(replies: &[Reply]) {
+fn are_alike((replies, n_repeated): &(Vec<Reply>, usize)) {
     let n_made = replies.iter().filter(|reply| reply.status == 201).count();
     let n_found = replies.iter().filter(|reply| reply.status == 200).count();
     let other = replies.iter().find(|reply| !matches!(reply.status, 200 | 201));
     assert!(other.is_none(), "{}", String::from_utf8_lossy(&other.unwrap().body));
-    assert_eq!((n_made, n_found), (1, replies.len() - 1));
+    assert_eq!(n_made + n_found, replies.len());
+    // The one who was told may have been among those who did not hear it.
+    assert!(n_made == 1 || (n_made == 0 && *n_repeated > 0), "{n_made} were told that they made it");
     let bodies: Vec<String> = replies.iter().map(|reply| String::from_utf8(reply.body.clone()).unwrap()).collect();
     assert_eq!(distinct(&bodies), 1);
 }
@@ -72,15 +97,15 @@ fn a_herd_at_one_server_makes_one_computation_and_one_row() {
         let Some(app) = TestApp::spawn_with(engine, patient) else { continue };
         app.fill();
         let n = herd_size();
-        are_alike(&herd(n, |i| app.compare(&spelled(i))));
+        are_alike(&herd(n, |i| ask(&app, "", i)));
         assert_eq!(app.server.service().n_computations(), 1);
         assert_eq!((app.database.count("comparisons"), app.database.count("comparison_results")), (1, 1));
 
-        // Corrected: who asks for a fresh answer gets one successor, computed at most once a permit of the engine.
+        // Corrected: who asks for a fresh answer gets one successor. It is computed by no more callers than may compute
+        // or write at the same time: the others see that it is there.
         app.import("c-1", &june(2.0)).expect(200);
-        let anew = |i| app.json("POST", "/v1/comparisons?if_stale=supersede", &spelled(i));
-        are_alike(&herd(n, anew));
-        assert!(app.server.service().n_computations() <= 3);
+        are_alike(&herd(n, |i| ask(&app, "?if_stale=supersede", i)));
+        assert!(app.server.service().n_computations() <= 1 + 2 + 64);
         assert_eq!((app.database.count("comparisons"), app.database.count("comparison_results")), (2, 2));
     }
 }
@@ -94,7 +119,7 @@ fn a_herd_at_three_servers_makes_at_most_three_computations_and_one_row() {
         let clients: Vec<Client> =
             servers.iter().map(|server| Client::new(&format!("http://{}", server.address()))).collect();
         clients[0].fill();
-        are_alike(&herd(herd_size(), |i| clients[i % 3].compare(&spelled(i))));
+        are_alike(&herd(herd_size(), |i| ask(&clients[i % 3], "", i)));
         for server in &servers {
             assert!(server.service().n_computations() <= 1, "each joins its callers");
         }

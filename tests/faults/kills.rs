@@ -126,13 +126,13 @@ fn postgres_killed_under_load_loses_nothing_and_the_first_hit_after_it_is_answer
     let load = Load::new(Servers::start(&url, 2), seed);
     let hit = Load::question_of(0, 1, 28, &["flat"]);
     let stored = hit.insist(&load.servers, 0).expect(201);
-    let n_rounds = support::short_or_long(2, 20);
+    let n_rounds = support::short_or_long(2_usize, 20);
     let mut rng = Rng::with_seed(seed);
     let slowest = load.while_it_runs(|load| {
         let mut slowest = Duration::ZERO;
         for round in 0..n_rounds {
             load.wait_for_answers(rng.usize(5..40));
-            if round % 2 == 0 {
+            if round.is_multiple_of(2) {
                 cluster.stop_immediate();
             } else {
                 cluster.kill();
