@@ -30,6 +30,8 @@ pub struct Settings {
     pub database_commit_wait_ms: u64,
     /// Prepare statements on the server (PostgreSQL); off behind pgbouncer in transaction mode.
     pub database_prepared_statements: bool,
+    /// `samebill migrate` makes the tables of a new PostgreSQL database hash-partitioned by tenant.
+    pub database_partitioned: bool,
     /// Address and port; only loopback addresses are served while there are no API keys.
     pub listen: String,
     /// Threads that serve connections; 0: one a core.
@@ -69,6 +71,7 @@ impl Default for Settings {
             database_wait_ms: 10_000,
             database_commit_wait_ms: 30_000,
             database_prepared_statements: true,
+            database_partitioned: false,
             listen: "127.0.0.1:8080".to_owned(),
             http_workers: 0,
             max_requests_in_flight: 4096,
@@ -174,6 +177,10 @@ pub struct SettingsFlags {
     #[arg(long, value_name = "BOOL", hide_short_help = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_prepared_statements: Option<bool>,
+    /// Make the tables of a new PostgreSQL database hash-partitioned by tenant (what samebill migrate does)
+    #[arg(long, value_name = "BOOL", hide_short_help = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database_partitioned: Option<bool>,
     /// Address and port to serve (loopback only while there are no API keys)
     #[arg(long, value_name = "ADDRESS:PORT")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -69,6 +69,7 @@ pub(super) fn store_options(settings: &Settings) -> StoreOptions {
         write_connections: settings.database_write_connections,
         connection_timeout_ms: settings.database_wait_ms,
         prepared_statements: settings.database_prepared_statements,
+        partitioned: settings.database_partitioned,
         ..StoreOptions::default()
     }
 }

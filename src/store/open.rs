@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use diesel::migration::{Migration, MigrationSource};
 use diesel::pg::PgConnection;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Bool};
 use diesel::sqlite::Sqlite;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
@@ -40,7 +40,8 @@ pub struct StoreOptions {
     pub writer_queue: usize,
     /// Prepare statements on the server; off behind pgbouncer in transaction mode.
     pub prepared_statements: bool,
-    /// [`migrate`] makes the tables hash-partitioned by tenant, PostgreSQL only.
+    /// [`migrate`] makes the tables of a new database hash-partitioned by tenant, PostgreSQL only. A database that has
+    /// tables stays as it was made.
     pub partitioned: bool,
 }
 
@@ -111,7 +112,7 @@ pub fn migrate(url: &str, options: &StoreOptions) -> Result<Vec<String>, StoreEr
     match Target::of(url)? {
         Target::Sqlite(file) => migrate_sqlite(file, options),
         Target::Postgres(url) => with_advisory_lock(url, |connection| {
-            let source = if options.partitioned { POSTGRES_PARTITIONED } else { POSTGRES };
+            let source = postgres_set(connection, options)?;
             apply(connection, source)
         }),
     }
@@ -125,9 +126,36 @@ pub fn revert(url: &str, options: &StoreOptions) -> Result<Option<String>, Store
             connection.immediate_transaction(|c| revert_newest(c, &SQLITE).map_err(Rollback)).map_err(|e| e.0)
         }
         Target::Postgres(url) => with_advisory_lock(url, |connection| {
-            let source = if options.partitioned { POSTGRES_PARTITIONED } else { POSTGRES };
+            let source = postgres_set(connection, options)?;
             revert_newest(connection, &source)
         }),
+    }
+}
+
+/// The set of migrations that a database goes on with: that which made its tables, else the one that the options name.
+///
+/// # Errors
+/// [`StoreError::Database`] when partitions are asked for where the tables have none.
+fn postgres_set(connection: &mut PgConnection, options: &StoreOptions) -> Result<EmbeddedMigrations, StoreError> {
+    #[derive(QueryableByName)]
+    struct Table {
+        #[diesel(sql_type = Bool)]
+        is_partitioned: bool,
+    }
+    let found: Option<Table> = diesel::sql_query(
+        "SELECT relkind = 'p' AS is_partitioned FROM pg_catalog.pg_class WHERE oid = to_regclass('customers')",
+    )
+    .get_result(connection)
+    .optional()
+    .map_err(database)?;
+    match found {
+        Some(Table { is_partitioned: false }) if options.partitioned => {
+            let why = "its tables are not partitioned, and partitions are made with a new database alone";
+            Err(StoreError::Database(why.into()))
+        }
+        Some(Table { is_partitioned: false }) => Ok(POSTGRES),
+        None if !options.partitioned => Ok(POSTGRES),
+        Some(Table { is_partitioned: true }) | None => Ok(POSTGRES_PARTITIONED),
     }
 }
 

@@ -45,3 +45,20 @@ fn a_file_is_migrated_too_and_a_database_that_is_none_is_refused() {
         assert!(refused.json()["code"].is_string(), "{url}");
     }
 }
+
+#[test]
+fn a_new_database_is_partitioned_where_that_is_asked_for() {
+    let (Some(parted), Some(plain)) = (PostgresDatabase::create(), PostgresDatabase::create()) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let migrate =
+        |more: &str, url: &str| run(folder.path(), &format!("migrate {more} --database-url {url} --format json"));
+    assert!(!migrate("--partitioned", &parted.url()).done().json()["applied"].as_array().unwrap().is_empty());
+    assert_eq!(migrate("", &parted.url()).done().json()["applied"], serde_json::json!([]));
+    std::fs::write(folder.path().join("s.toml"), "database_partitioned = true\n").unwrap();
+    assert_eq!(migrate("--config s.toml", &parted.url()).done().json()["applied"], serde_json::json!([]));
+    migrate("", &plain.url()).done();
+    let refused = migrate("--config s.toml", &plain.url());
+    assert!(refused.code == 1 && refused.stderr.contains("not partitioned"), "{}", refused.stderr);
+    // The same answers.
+    run(folder.path(), &format!("import customer --id c-1 --time-zone UTC --database-url {}", parted.url())).done();
+}

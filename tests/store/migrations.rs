@@ -178,6 +178,21 @@ fn the_plain_and_the_partitioned_set_make_the_same_tables() {
     assert_eq!(folder("postgres"), folder("sqlite"));
 }
 
+/// The set is chosen when a database is made; whoever migrates it later need not know.
+#[test]
+fn a_database_stays_plain_or_partitioned_as_it_was_made() {
+    let partitioned = StoreOptions { partitioned: true, ..StoreOptions::default() };
+    let (Some(parted), Some(plain)) = (Db::partitioned(), Db::postgres()) else { return };
+    assert_eq!(store::migrate(&parted.url, &StoreOptions::default()).unwrap(), [""; 0]);
+    let newest = store::revert(&parted.url, &StoreOptions::default()).unwrap().unwrap();
+    assert_eq!(store::migrate(&parted.url, &StoreOptions::default()).unwrap(), [newest]);
+    assert_eq!(parted.count("pg_class WHERE relkind = 'p' AND relname = 'imports'"), 1);
+    let refused = store::migrate(&plain.url, &partitioned);
+    let Err(StoreError::Database(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.to_string().contains("not partitioned"), "{why}");
+    assert_eq!(plain.count("pg_class WHERE relkind = 'p' AND relname = 'imports'"), 0);
+}
+
 #[test]
 fn ids_are_ordered_bytewise_whatever_the_databases_language() {
     let Some(db) = Db::postgres() else { return };
