@@ -59,6 +59,9 @@ fn story(engine: Engine, n_servers: usize) {
                 scope.spawn(|| {
                     while let Some(customer) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < n_customers) {
                         run.customer(customer);
+                        if customer % 500 == 499 {
+                            println!("histories on {engine:?}: {customer} customers of {n_customers} explained");
+                        }
                     }
                 })
             })
