@@ -206,7 +206,7 @@ impl SeriesRows {
         for stretch in &self.stretches {
             let (mut start, mut line) = (stretch.first.start, stretch.first.line);
             for value in values.by_ref().take(stretch.n as usize) {
-                rows.push(Row { start, line, value, ..stretch.first });
+                rows.push(Row { start, value, line, ..stretch.first });
                 (start, line) = (start.wrapping_add(stretch.seconds), line.wrapping_add(stretch.lines));
             }
         }

@@ -16,7 +16,7 @@ use crate::config::{Settings, SettingsFlags, SplitIntervals};
 use crate::engine::{Options, PlanToBill, Question, VersionInForce};
 use crate::shared::{Calendar, SharedError, read_prices};
 use crate::tariff::{PlanFormat, Tariff};
-use crate::usage::ParsedUsage;
+use crate::usage::{ParsedUsage, Readings};
 use crate::words::{BillingPeriod, CustomerDocument, MAX_PERIOD_DAYS, PlanId};
 
 /// A question and what nobody said but was taken to be so.
@@ -110,8 +110,8 @@ pub(super) fn parse_period(text: &str) -> Result<BillingPeriod, CliError> {
 
 /// All local days that the file covers to their end.
 fn assume_period(usage: &ParsedUsage, zone: Tz, assumptions: &mut Vec<String>) -> Result<BillingPeriod, CliError> {
-    let first = usage.readings.values().filter_map(|readings| readings.first()).map(|reading| reading.start).min();
-    let end = usage.readings.values().filter_map(|readings| readings.last()).map(|reading| reading.end()).max();
+    let first = usage.readings.values().filter_map(Readings::first).map(|reading| reading.start).min();
+    let end = usage.readings.values().filter_map(Readings::last).map(|reading| reading.end()).max();
     let (first, end) = first.zip(end).expect("a file that was read has readings");
     let local = |instant: i64| {
         zone.from_utc_datetime(&DateTime::<Utc>::from_timestamp(instant, 0).expect("a reading's instant").naive_utc())
