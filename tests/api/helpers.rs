@@ -1,5 +1,8 @@
 //! A server on a fresh database, a client with one method an endpoint, and short ways to fill it.
 
+#[path = "shapes.rs"]
+pub(crate) mod shapes;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -17,6 +20,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use ureq::http::HeaderMap;
 
+use shapes::Shape;
+
 /// A database engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
@@ -26,6 +31,7 @@ pub(crate) enum Engine {
 
 /// A database of its own, removed when the test is over.
 pub(crate) struct Database {
+    /// For servers: through the pooler, if this run has one.
     pub(crate) url: String,
     gone: Gone,
 }
@@ -63,9 +69,10 @@ impl Database {
         let mut connection = PgConnection::establish(&admin).expect("the admin URL of the test cluster works");
         connection.batch_execute(&format!("CREATE DATABASE {name}")).expect("the admin may make databases");
         let (server, _) = admin.rsplit_once('/').expect("a URL has a path");
-        let url = format!("{server}/{name}");
-        store::migrate(&url, &StoreOptions::default()).expect("migrations apply");
-        Some(Self { url, gone: Gone::Database { admin: admin.clone(), name } })
+        let direct = format!("{server}/{name}");
+        let shape = Shape::of_this_run();
+        store::migrate(&direct, &shape.options()).expect("migrations apply");
+        Some(Self { url: shape.url(&direct), gone: Gone::Database { admin: admin.clone(), name } })
     }
 
     /// Rows of a table, and a condition, counted past the service.
@@ -78,7 +85,7 @@ impl Database {
         let query = diesel::sql_query(format!("SELECT count(*) AS n FROM {from}"));
         let row: Row = match &self.gone {
             Gone::Folder(_) => query.get_result(&mut self.sqlite()),
-            Gone::Database { .. } => query.get_result(&mut PgConnection::establish(&self.url).unwrap()),
+            Gone::Database { admin, name } => query.get_result(&mut connect(admin, name)),
         }
         .unwrap();
         row.n
@@ -88,7 +95,7 @@ impl Database {
     pub(crate) fn execute(&self, sql: &str) {
         match &self.gone {
             Gone::Folder(_) => self.sqlite().batch_execute(sql).unwrap(),
-            Gone::Database { .. } => PgConnection::establish(&self.url).unwrap().batch_execute(sql).unwrap(),
+            Gone::Database { admin, name } => connect(admin, name).batch_execute(sql).unwrap(),
         }
     }
 
@@ -98,6 +105,12 @@ impl Database {
         connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
         connection
     }
+}
+
+/// A direct connection to a database beside the admin's.
+fn connect(admin: &str, name: &str) -> PgConnection {
+    let (server, _) = admin.rsplit_once('/').expect("a URL has a path");
+    PgConnection::establish(&format!("{server}/{name}")).unwrap()
 }
 
 /// A server and its database.
@@ -134,6 +147,7 @@ pub(crate) fn start(url: &str, change: impl FnOnce(&mut Settings)) -> RunningSer
         http_workers: 2,
         database_read_connections: 4,
         database_write_connections: 4,
+        database_prepared_statements: Shape::of_this_run().options().prepared_statements,
         shutdown_timeout_s: 20,
         ..Settings::default()
     };

@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::helpers::Client;
+use crate::helpers::shapes::Shape;
 
 /// A `samebill serve` on a loopback port, killed when the test is over.
 pub(crate) struct Process {
@@ -27,6 +28,10 @@ impl Process {
             .args(["serve", "--database-url", database_url, "--listen", &listen])
             .args(more)
             .env("SAMEBILL_LOG", "warn,samebill::cli=info")
+            .env(
+                "SAMEBILL_DATABASE_PREPARED_STATEMENTS",
+                Shape::of_this_run().options().prepared_statements.to_string(),
+            )
             .envs(environment.iter().copied())
             .stderr(Stdio::piped())
             .spawn()

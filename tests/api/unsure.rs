@@ -13,6 +13,7 @@ use samebill::usage::{Channel, Reading};
 use samebill::words::*;
 use serde_json::json;
 
+use crate::helpers::shapes::Shape;
 use crate::helpers::{Client, Database, Engine, june, question};
 
 /// What the next write of a comparison comes to.
@@ -293,7 +294,7 @@ fn on_each(tell: impl Fn(&Client, &Database, &dyn Fn(Option<Fault>))) {
 }
 
 fn store_of(url: &str) -> Arc<dyn Store> {
-    samebill::store::open(url, &StoreOptions::default()).unwrap()
+    samebill::store::open(url, &Shape::of_this_run().options()).unwrap()
 }
 
 #[test]

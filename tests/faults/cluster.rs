@@ -1,9 +1,7 @@
 //! A PostgreSQL cluster of a test's own, to be killed, stopped, followed by a standby and promoted.
 
 use std::fs::{self, File};
-use std::os::unix::fs::chown;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,6 +10,7 @@ use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use samebill::store::{self, StoreOptions};
 
+use crate::helpers::shapes::{owned_command, owned_folder};
 use crate::process::free_port;
 
 /// How long anything may take on a loaded machine.
@@ -222,38 +221,6 @@ pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
         assert!(begun.elapsed() < LONG, "{what} did not come");
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// A program run by somebody that PostgreSQL's programs accept: not root.
-pub(crate) fn owned_command(program: &Path, folder: &Path) -> Command {
-    let mut command = Command::new(program);
-    command.current_dir(folder).stdin(Stdio::null()).env("LC_ALL", "C");
-    if let Some((user, group)) = owner() {
-        command.uid(user).gid(group);
-    }
-    command
-}
-
-/// A temporary folder of whoever runs [`owned_command`]s.
-pub(crate) fn owned_folder() -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().prefix("samebill-faults").tempdir().expect("a temporary folder");
-    if let Some((user, group)) = owner() {
-        chown(folder.path(), Some(user), Some(group)).expect("root may give a folder away");
-    }
-    folder
-}
-
-/// `None`: this process is not root and runs everything itself.
-fn owner() -> Option<(u32, u32)> {
-    let id = |arguments: &[&str]| -> Option<u32> {
-        let output = Command::new("id").args(arguments).output().ok().filter(|output| output.status.success())?;
-        String::from_utf8(output.stdout).ok()?.trim().parse().ok()
-    };
-    if id(&["-u"]) != Some(0) {
-        return None;
-    }
-    let user = if id(&["-u", "postgres"]).is_some() { "postgres" } else { "nobody" };
-    Some((id(&["-u", user]).expect("a user"), id(&["-g", user]).expect("a group")))
 }
 
 /// The folder of `initdb` and `postgres`.

@@ -1,5 +1,9 @@
 //! A fresh database for a test, and short ways to fill it.
 
+#[path = "../api/shapes.rs"]
+#[allow(dead_code, reason = "shared with the tests of the API")]
+mod shapes;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,9 +19,11 @@ use samebill::words::*;
 use sha2::{Digest, Sha256};
 
 use crate::statements;
+use shapes::Shape;
 
 /// A database of its own and a store on it.
 pub(crate) struct Db {
+    /// Of a direct connection.
     pub(crate) url: String,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tenant: TenantId,
@@ -68,6 +74,11 @@ fn new_database() -> Option<(String, Gone)> {
     Some((format!("{server}/{name}"), Gone::Database { admin: admin.clone(), name }))
 }
 
+/// Through the pooler, if this run has one.
+fn store_url(direct: &str) -> String {
+    if direct.starts_with("sqlite:") { direct.to_owned() } else { Shape::of_this_run().url(direct) }
+}
+
 impl Db {
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -76,7 +87,7 @@ impl Db {
     }
 
     pub(crate) fn postgres() -> Option<Self> {
-        Self::postgres_with(&StoreOptions::default())
+        Self::postgres_with(&Shape::of_this_run().options())
     }
 
     /// Tables hash-partitioned by tenant; spoken to without prepared statements, as through a pooler.
@@ -97,13 +108,20 @@ impl Db {
     /// Not migrated yet.
     pub(crate) fn empty_postgres() -> Option<Self> {
         let (url, gone) = new_database()?;
-        Some(Self::open(url, gone, &StoreOptions::default()))
+        Some(Self::open(url, gone, &Shape::of_this_run().options()))
     }
 
     fn open(url: String, gone: Gone, options: &StoreOptions) -> Self {
-        let store = store::open(&url, options).expect("the database opens");
+        // What is recorded of partitioned tables is recorded by the URL.
+        let store_url = if options.partitioned { url.clone() } else { store_url(&url) };
+        let store = store::open(&store_url, options).expect("the database opens");
         let tenant = "default".parse().expect("an id");
         Self { url, store, tenant, clock: AtomicI64::new(1_800_000_000_000_000), _gone: gone }
+    }
+
+    /// Another store on the same database.
+    pub(crate) fn another(&self) -> Arc<dyn Store> {
+        store::open(&store_url(&self.url), &Shape::of_this_run().options()).expect("the database opens")
     }
 
     /// An instant later than those before.

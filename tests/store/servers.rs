@@ -2,14 +2,14 @@
 
 use std::sync::Barrier;
 
-use samebill::store::{self, *};
+use samebill::store::*;
 
 use crate::database::{customer, document, hours};
 use crate::on_both_engines;
 
 on_both_engines! {
     fn what_one_server_wrote_the_other_reads_at_once(db: &Db) {
-        let other = store::open(&db.url, &StoreOptions::default()).unwrap();
+        let other = db.another();
         for n in 0..20 {
             let name = format!("{n}");
             db.store.put_customer(&db.tenant, &customer("c-1"), &document(Some(&name)), db.now()).unwrap();
@@ -19,7 +19,7 @@ on_both_engines! {
     }
 
     fn of_two_servers_that_insert_one_key_one_creates_it(db: &Db) {
-        let other = store::open(&db.url, &StoreOptions::default()).unwrap();
+        let other = db.another();
         db.put_customer("c-1");
         db.import("c-1", hours("2026-06-01".."2026-07-01", 1));
         for round in 0..20 {
@@ -40,7 +40,7 @@ on_both_engines! {
     }
 
     fn imports_of_two_servers_lose_nothing(db: &Db) {
-        let other = store::open(&db.url, &StoreOptions::default()).unwrap();
+        let other = db.another();
         db.put_customer("c-1");
         let import = |store: &dyn Store, days: std::ops::Range<i32>| {
             for day in days {
