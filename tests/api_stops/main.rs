@@ -8,6 +8,7 @@ mod hanging;
 #[path = "../api/helpers.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the API")]
 mod helpers;
+mod leaving;
 mod meter_points;
 
 use std::io::Write as _;
