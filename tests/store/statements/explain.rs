@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use itertools::Itertools as _;
@@ -62,10 +63,16 @@ impl Partitioned {
         if ["insert", "update", "delete"].contains(&words[0].as_str()) {
             self.check_functions(text, &words)?;
         }
-        let plan = self.explain(text, &parse(values)?)?;
+        for plan in self.explain(text, &parse(values)?)? {
+            self.check_plan(&plan, &words)?;
+        }
+        Ok(())
+    }
+
+    fn check_plan(&self, plan: &Value, words: &[String]) -> Result<(), String> {
         let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let mut relations = Vec::new();
-        collect(&plan, &mut relations);
+        collect(plan, &mut relations);
         for (name, is_routed) in &relations {
             match self.parents.get(name) {
                 Some(parent) => _ = seen.entry(parent).or_default().insert(name),
@@ -108,18 +115,31 @@ impl Partitioned {
         }
     }
 
-    /// The plan. What a list of numbers is (bytes, numbers of one or the other width) the text does not say: the first
-    /// reading that the statement can have.
-    fn explain(&mut self, text: &str, values: &[Bound]) -> Result<Value, String> {
+    /// The plan for these values, and the one for any values, with these put in as it starts. What a list of numbers is
+    /// (bytes, numbers of one or the other width) the text does not say: the first reading that the statement can have.
+    fn explain(&mut self, text: &str, values: &[Bound]) -> Result<[Value; 2], String> {
+        const EXPLAIN: &str = "EXPLAIN (FORMAT JSON, COSTS OFF)";
         let mut refusal = String::new();
         let readings = values.iter().map(Bound::literals).multi_cartesian_product();
         // Without values there is one reading.
         let readings = readings.chain(values.is_empty().then(Vec::new)).take(500);
         for literals in readings {
-            let sql = format!("EXPLAIN (FORMAT JSON, COSTS OFF) {}", put_in(text, &literals));
-            let plan = self.connection.transaction(|connection| diesel::sql_query(sql).get_result::<Plan>(connection));
-            match plan {
-                Ok(plan) => return serde_json::from_str(&plan.text).map_err(|error| error.to_string()),
+            let of_values = format!("{EXPLAIN} {}", put_in(text, &literals));
+            let kinds = literals.iter().map(|literal| literal.rsplit_once("::").map_or("unknown", |(_, kind)| kind));
+            let kinds = if literals.is_empty() { String::new() } else { format!("({})", kinds.format(", ")) };
+            let prepare =
+                format!("SET LOCAL plan_cache_mode = force_generic_plan; PREPARE any_values{kinds} AS {text}");
+            let arguments = if literals.is_empty() { String::new() } else { format!("({})", literals.join(", ")) };
+            let of_any = format!("{EXPLAIN} EXECUTE any_values{arguments}");
+            let plans = self.connection.transaction(|connection| {
+                let of_values: Plan = diesel::sql_query(of_values).get_result(connection)?;
+                connection.batch_execute(&prepare)?;
+                let of_any: Plan = diesel::sql_query(of_any).get_result(connection)?;
+                connection.batch_execute("DEALLOCATE any_values")?;
+                Ok::<_, diesel::result::Error>([of_values, of_any])
+            });
+            match plans {
+                Ok(plans) => return Ok(plans.map(|plan| serde_json::from_str(&plan.text).expect("a plan is JSON"))),
                 Err(error) => refusal = error.to_string(),
             }
         }
@@ -144,9 +164,16 @@ fn collect(plan: &Value, relations: &mut Vec<(String, bool)>) {
             {
                 relations.push((name.to_owned(), operation.is_some()));
             }
-            node.values().for_each(|value| collect(value, relations));
+            // A plan for any values lists the partitions that rows could be in; the scan below has those that it looks at.
+            for (_, value) in node.iter().filter(|(name, _)| *name != "Target Tables") {
+                collect(value, relations);
+            }
         }
-        Value::Array(values) => values.iter().for_each(|value| collect(value, relations)),
+        Value::Array(values) => {
+            for value in values {
+                collect(value, relations);
+            }
+        }
         _ => {}
     }
 }

@@ -152,7 +152,9 @@ pub(super) fn call_everything(db: &Db) -> BTreeSet<&'static str> {
     assert_eq!(call!(newer_shared_inputs(tenant, row.id)).unwrap().len(), 2);
     let newest = || {
         let mut new = question(&["flat", "other@1"]);
-        new.inputs.shared.iter_mut().for_each(|input| input.version = 2);
+        for input in &mut new.inputs.shared {
+            input.version = 2;
+        }
         new
     };
     // Other versions of the same contents: the record of the row moves forward.
