@@ -154,7 +154,7 @@ fn described(url: &str) -> Vec<String> {
 
 #[test]
 fn the_plain_and_the_partitioned_set_make_the_same_tables() {
-    let Some(plain) = Db::postgres() else { return };
+    let Some(plain) = Db::postgres_with(&StoreOptions::default()) else { return };
     let options = StoreOptions { partitioned: true, ..StoreOptions::default() };
     let partitioned = Db::postgres_with(&options).unwrap();
     let lines = described(&plain.url);
@@ -182,7 +182,7 @@ fn the_plain_and_the_partitioned_set_make_the_same_tables() {
 #[test]
 fn a_database_stays_plain_or_partitioned_as_it_was_made() {
     let partitioned = StoreOptions { partitioned: true, ..StoreOptions::default() };
-    let (Some(parted), Some(plain)) = (Db::partitioned(), Db::postgres()) else { return };
+    let (Some(parted), Some(plain)) = (Db::partitioned(), Db::postgres_with(&StoreOptions::default())) else { return };
     assert_eq!(store::migrate(&parted.url, &StoreOptions::default()).unwrap(), [""; 0]);
     let newest = store::revert(&parted.url, &StoreOptions::default()).unwrap().unwrap();
     assert_eq!(store::migrate(&parted.url, &StoreOptions::default()).unwrap(), [newest]);
