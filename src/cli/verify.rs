@@ -15,8 +15,8 @@ const MAX_SHOWN: usize = 20;
 
 /// Compute an answer again from its evidence, without a database or a network
 ///
-/// Checks the digest of every entry, the natural key and the digest of the inputs, has the engine compute the answer again
-/// and compares it with the recorded one, byte by byte. Exit code 0: verified. 1: not verified, or no evidence.
+/// Checks the digest of every entry, the natural key and the digest of the inputs, has the engine compute the answer
+/// again and compares it with the recorded one, byte by byte. Exit code 0: verified. 1: not verified, or no evidence.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   samebill verify dispute-17.zip

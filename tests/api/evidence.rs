@@ -1,7 +1,7 @@
 //! Evidence: the zip of an answer verifies without a server, and whatever is changed in it is found.
 //!
-//! `SAMEBILL_KEEP_EVIDENCE=FILE cargo test --test api evidence::sqlite::an_answer_of_many_inputs` writes the zip down: how
-//! `fixtures/evidence/` was made.
+//! `SAMEBILL_KEEP_EVIDENCE=FILE cargo test --test api evidence::sqlite::an_answer_of_many_inputs` writes the zip down:
+//! how `fixtures/evidence/` was made.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -81,8 +81,8 @@ fn failing(zip: &[u8]) -> (Vec<&'static str>, Verification) {
     (names, told)
 }
 
-/// A customer in London with a billing cycle, and plans that use everything a plan can use: one that includes another and
-/// changes inside the period, holidays, prices by the hour, a ratchet on three months, export, an attribute.
+/// A customer in London with a billing cycle, and plans that use everything a plan can use: one that includes another
+/// and changes inside the period, holidays, prices by the hour, a ratchet on three months, export, an attribute.
 fn fill_richly(app: &TestApp) -> Value {
     let customer = json!({"time_zone": "Europe/London", "billing_cycle": "north", "name": "Ada",
         "attributes": {"direct_debit": true, "contract_kw": "4"}});

@@ -1,9 +1,9 @@
 //! Every statement that the suite runs on the partitioned schema, recorded as it is run, looks at one partition of each
 //! table; no statement that writes calls a volatile function; no insert lacks its conflict target.
 //!
-//! The recorder hangs on every connection to a partitioned database. When the test that made the database is over, what it
-//! ran and no other test had run before is explained there, with the values that were bound. So no list of statements has
-//! to be kept; `story.rs` calls every method of the store, so that nothing depends on what other tests do.
+//! The recorder hangs on every connection to a partitioned database. When the test that made the database is over, what
+//! it ran and no other test had run before is explained there, with the values that were bound. So no list of statements
+//! has to be kept; `story.rs` calls every method of the store, so that nothing depends on what other tests do.
 
 mod explain;
 mod story;

@@ -1,5 +1,5 @@
-//! Evidence: everything that one answer was made from, in a zip that a person can open and that [`verify`] computes again
-//! without a database.
+//! Evidence: everything that one answer was made from, in a zip that a person can open and that [`verify`] computes
+//! again without a database.
 //!
 //! `material.rs` is what a question is built from, on both sides of the zip: `gather.rs` reads it from the store,
 //! `pack.rs` writes it down, `unpack.rs` reads it back within bounds, `verify.rs` computes again, `differences.rs` says

@@ -52,7 +52,8 @@ pub struct Check {
 /// Checks the digests of an archive, computes its answer again and compares the bytes. No database, no network.
 ///
 /// # Errors
-/// [`EvidenceError`] for a file that is no evidence or cannot be read; evidence that is not right is an `Ok` that says so.
+/// [`EvidenceError`] for a file that is no evidence or cannot be read; evidence that is not right is an `Ok` that says
+/// so.
 pub fn verify(file: impl Read + Seek) -> Result<Verification, EvidenceError> {
     verify_within(file, &Limits::DEFAULT)
 }

@@ -164,7 +164,7 @@ fn collect(plan: &Value, relations: &mut Vec<(String, bool)>) {
             {
                 relations.push((name.to_owned(), operation.is_some()));
             }
-            // A plan for any values lists the partitions that rows could be in; the scan below has those that it looks at.
+            // A plan for any values lists the partitions that rows could be in; the scan below has those it looks at.
             for (_, value) in node.iter().filter(|(name, _)| *name != "Target Tables") {
                 collect(value, relations);
             }
