@@ -110,6 +110,7 @@ codes! {
     Internal            "internal"                500 true  "A fault of ours"
     Overloaded          "overloaded"              503 true  "Too much to do"
     Busy                "busy"                    503 true  "The database is busy"
+    StorageFull         "storage_full"            503 true  "There is no room to store it"
     InputsChanging      "inputs_changing"         503 true  "The inputs changed while they were used"
     OutcomeUnknown      "outcome_unknown"         503 true  "It is not known whether the answer was stored"
     NotReady            "not_ready"               503 true  "The service is not ready"
@@ -302,6 +303,14 @@ impl From<&ComparisonError> for Problem {
             }
             ComparisonError::Store(StoreError::Busy(cause)) => {
                 let problem = Self::new(Code::Busy, "the database is busy; repeat the request later");
+                match cause {
+                    Some(cause) => problem.caused_by(cause.to_string()),
+                    None => problem,
+                }
+            }
+            ComparisonError::Store(StoreError::StorageFull(cause)) => {
+                let problem =
+                    Self::new(Code::StorageFull, "the disk is full; nothing was stored, repeat the request later");
                 match cause {
                     Some(cause) => problem.caused_by(cause.to_string()),
                     None => problem,

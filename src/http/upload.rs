@@ -1,6 +1,6 @@
 //! Files of readings on their way in: spooled to a temporary file, with what the caller says about them.
 
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 
 use actix_web::HttpRequest;
 use actix_web::web::Payload;
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use super::Api;
-use super::error::Problem;
+use super::error::{Code, Problem};
 use super::request::{parameter, payload_problem, refuse_announced_size, split_query, too_large};
 use crate::usage::{ChannelChoice, ReadOptions};
 
@@ -104,11 +104,27 @@ pub(super) async fn spool(api: &Api, request: &HttpRequest, mut payload: Payload
                 hash.update(&bytes);
                 file.write_all(&bytes).map(|()| (file, hash))
             });
-            (file, hash) = written.await?.map_err(|error| Problem::internal(format!("the spool: {error}")))?;
+            (file, hash) = written.await?.map_err(|error| spool_problem(&error))?;
         }
         if at_end {
-            file.seek(SeekFrom::Start(0)).map_err(|error| Problem::internal(format!("the spool: {error}")))?;
+            file.seek(SeekFrom::Start(0)).map_err(|error| spool_problem(&error))?;
             return Ok(Spooled { file, sha256: hash.finalize().into(), n_bytes });
         }
     }
+}
+
+/// A body that cannot be kept: the disk is full, or too many files are open, which passes.
+fn spool_problem(error: &io::Error) -> Problem {
+    /// EMFILE and ENFILE, which the library gives no kind.
+    const TOO_MANY_FILES: [i32; 2] = [24, 23];
+    let problem = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Problem::new(Code::StorageFull, "the disk is full; nothing was stored, repeat the request later")
+        }
+        _ if error.raw_os_error().is_some_and(|number| cfg!(unix) && TOO_MANY_FILES.contains(&number)) => {
+            Problem::new(Code::Overloaded, "too many files are open; repeat the request later")
+        }
+        _ => return Problem::internal(format!("the spool: {error}")),
+    };
+    problem.caused_by(format!("the spool: {error}"))
 }

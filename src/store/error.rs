@@ -24,6 +24,9 @@ pub enum StoreError {
     /// Nothing happened; the same request may be sent again.
     #[error("the database is busy")]
     Busy(#[source] Option<Box<dyn std::error::Error + Send + Sync>>),
+    /// Nothing happened; the same request may be sent again once there is room on the disk.
+    #[error("the database's disk is full")]
+    StorageFull(#[source] Option<Box<dyn std::error::Error + Send + Sync>>),
     /// An error of COMMIT itself: it may have happened or not. Repeating the request is safe because of the key.
     #[error("the outcome of the commit is unknown")]
     OutcomeUnknown(#[source] Option<Box<dyn std::error::Error + Send + Sync>>),

@@ -1,5 +1,6 @@
 //! SQLite: one thread writes, in groups; a pool reads. WAL, `synchronous=FULL`: what was answered is on the disk.
 
+mod disk;
 mod writer;
 
 use diesel::connection::SimpleConnection;

@@ -18,7 +18,7 @@ use cases::cases;
 const PROVOKED_AT_STOPS: [Code; 3] = [Code::Internal, Code::Overloaded, Code::InputsChanging];
 
 /// Codes that need a database that does not answer: `unsure.rs` provokes them.
-const PROVOKED_WITHOUT_DATABASE: [Code; 3] = [Code::Busy, Code::OutcomeUnknown, Code::NotReady];
+const PROVOKED_WITHOUT_DATABASE: [Code; 4] = [Code::Busy, Code::OutcomeUnknown, Code::StorageFull, Code::NotReady];
 
 /// A refusal as it has to look.
 #[track_caller]

@@ -28,6 +28,7 @@ enum Fault {
     /// Nothing can be read or written any more.
     Gone,
     Busy,
+    Full,
     Broken,
 }
 
@@ -68,6 +69,7 @@ impl Unsure {
                 Err(StoreError::OutcomeUnknown(None))
             }
             Some(Fault::Busy) => Err(StoreError::Busy(None)),
+            Some(Fault::Full) => Err(StoreError::StorageFull(None)),
             Some(Fault::Broken) => Err(StoreError::Database("no such table: comparisons".into())),
         }
     }
@@ -352,6 +354,9 @@ fn a_busy_database_is_503_and_a_broken_one_500_without_its_insides() {
         fail(Some(Fault::Busy));
         let reply = client.compare(&question(&["flat"])).expect(503);
         assert_eq!((reply.code().as_str(), reply.header("retry-after")), ("busy", Some("1")));
+        fail(Some(Fault::Full));
+        let reply = client.compare(&question(&["flat"])).expect(503);
+        assert_eq!((reply.code().as_str(), reply.header("retry-after")), ("storage_full", Some("1")));
         fail(Some(Fault::Broken));
         let reply = client.compare(&question(&["flat"])).expect(500);
         assert_eq!(reply.code(), "internal");

@@ -3,7 +3,8 @@
 //!
 //! What goes wrong stays with its job: a refusal or a broken constraint rolls back its savepoint; anything else (a
 //! panic, a full disk, which may roll back more than the savepoint) rolls back the group, and each job is run again
-//! alone on a new connection. The thread itself never ends before its last job, also by a panic outside of any job.
+//! alone on a new connection. What is refused because the disk is full is not tried again: everybody behind would wait
+//! for it. The thread itself never ends before its last job, also by a panic outside of any job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +17,7 @@ use diesel::result::Error as DieselError;
 use diesel::sqlite::SqliteConnection;
 
 use crate::store::engine::{Stops, UnitError, panic_text};
+use crate::store::sqlite::disk;
 use crate::store::{StoreError, StoreOptions, retry};
 
 /// A group holds at most so many jobs, so that the first of them does not wait long.
@@ -41,6 +43,9 @@ pub(super) struct Writer {
     queue: Option<SyncSender<Job>>,
     queued_bytes: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
+    /// Jobs that the queue took.
+    #[cfg(test)]
+    n_sent: AtomicUsize,
 }
 
 impl Writer {
@@ -58,7 +63,13 @@ impl Writer {
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.work(&jobs))
             .map_err(|error| StoreError::Database(Box::new(error)))?;
-        Ok(Self { queue: Some(queue), queued_bytes, thread: Some(thread) })
+        Ok(Self {
+            queue: Some(queue),
+            queued_bytes,
+            thread: Some(thread),
+            #[cfg(test)]
+            n_sent: AtomicUsize::new(0),
+        })
     }
 
     /// Runs a unit on the writing thread and waits until it is committed.
@@ -100,6 +111,8 @@ impl Writer {
             self.queued_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
             return Err(error);
         }
+        #[cfg(test)]
+        self.n_sent.fetch_add(1, Ordering::Relaxed);
         answered.recv().map_err(|error| StoreError::OutcomeUnknown(Some(Box::new(error))))??;
         let made = value.lock().unwrap_or_else(PoisonError::into_inner).take();
         made.ok_or_else(|| StoreError::Database("a committed unit has a value".into()))
@@ -256,6 +269,8 @@ impl WriterThread {
     fn try_alone(&mut self, job: &mut Job, is_unsure: &mut bool) -> Result<(), Again> {
         // Whoever does not know what became of it has to ask; the others are not worth holding up everybody behind.
         let not_begun = if *is_unsure { Again::Yes } else { Again::No };
+        // A COMMIT that may have met a full disk: if it did not happen it will not now.
+        let is_full = *is_unsure && disk::is_full(&self.file, job.n_bytes);
         let connection = self.connection().map_err(not_begun)?;
         begin_immediate(connection).map_err(|error| not_begun(StoreError::Busy(Some(Box::new(error)))))?;
         if *is_unsure {
@@ -264,6 +279,10 @@ impl WriterThread {
                     .map_err(|error| Again::Yes(StoreError::Database(Box::new(error))));
             }
             *is_unsure = false;
+            if is_full {
+                self.connection = None;
+                return Err(Again::No(StoreError::StorageFull(None)));
+            }
         }
         match run(job, connection) {
             Ok(Ok(())) => {}
@@ -272,6 +291,10 @@ impl WriterThread {
                     self.connection = None;
                 }
                 return Err(Again::No(error.into_store_error()));
+            }
+            Ok(Err(error)) if disk::is_full(&self.file, job.n_bytes) => {
+                self.connection = None;
+                return Err(Again::No(StoreError::StorageFull(Some(Box::new(error.into_store_error())))));
             }
             Ok(Err(error)) => return Err(Again::Yes(error.into_store_error())),
             Err(Panicked(text)) => {

@@ -49,11 +49,11 @@ impl Bench {
         &self,
         odd: impl FnMut(&mut SqliteConnection) -> Result<i64, UnitError> + Send + 'static,
     ) -> Vec<Result<i64, StoreError>> {
-        let release = Arc::new(Barrier::new(2));
-        let held = Arc::clone(&release);
+        let gate = Arc::new(Barrier::new(2));
+        let held = Arc::clone(&gate);
         std::thread::scope(|scope| {
-            let first = scope.spawn(move || self.write(move |_| Ok(i64::from(held.wait().is_leader()))));
-            std::thread::sleep(Duration::from_millis(50));
+            let first = scope.spawn(move || self.write(move |_| Ok(hold(&held))));
+            gate.wait();
             let mut others: Vec<_> = Vec::new();
             let mut odd = Some(odd);
             for n in 1..=5 {
@@ -64,9 +64,9 @@ impl Bench {
                     }
                     n => scope.spawn(move || self.write(move |connection| insert(connection, n))),
                 });
-                std::thread::sleep(Duration::from_millis(20));
+                self.wait_for_sent(1 + others.len());
             }
-            release.wait();
+            gate.wait();
             first.join().unwrap().unwrap();
             let odd = others.remove(2);
             others.push(odd);
@@ -80,6 +80,20 @@ impl Bench {
     ) -> Result<i64, StoreError> {
         self.writer.write(STOPS, 10, unit, |_, _| Ok(false))
     }
+
+    /// Waits until the queue has taken so many jobs since the start.
+    fn wait_for_sent(&self, n_jobs: usize) {
+        while self.writer.n_sent.load(Ordering::Relaxed) < n_jobs {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Says that a job is under way and holds it until it is let go.
+fn hold(gate: &Barrier) -> i64 {
+    gate.wait();
+    gate.wait();
+    0
 }
 
 fn insert(connection: &mut SqliteConnection, n: i64) -> Result<i64, UnitError> {
@@ -188,15 +202,15 @@ fn a_refusal_and_a_broken_constraint_take_back_what_their_job_wrote_and_nothing_
 #[test]
 fn a_full_queue_is_busy() {
     let bench = Bench::new(&StoreOptions { writer_queue: 1, ..StoreOptions::default() });
-    let release = Arc::new(Barrier::new(2));
-    let held = Arc::clone(&release);
+    let gate = Arc::new(Barrier::new(2));
+    let held = Arc::clone(&gate);
     std::thread::scope(|scope| {
-        let first = scope.spawn(|| bench.write(move |_| Ok(i64::from(held.wait().is_leader()))));
-        std::thread::sleep(Duration::from_millis(50));
+        let first = scope.spawn(|| bench.write(move |_| Ok(hold(&held))));
+        gate.wait();
         let second = scope.spawn(|| bench.write(|connection| insert(connection, 1)));
-        std::thread::sleep(Duration::from_millis(50));
+        bench.wait_for_sent(2);
         assert!(matches!(bench.write(|connection| insert(connection, 2)), Err(StoreError::Busy(_))));
-        release.wait();
+        gate.wait();
         first.join().unwrap().unwrap();
         second.join().unwrap().unwrap();
     });
