@@ -4,6 +4,7 @@
 //! calls a cancelled synchronous commit a success). A commit can hang for as long as a standby is away, so a caller waits
 //! a bounded time for a write and is then told that its outcome is unknown, while the write goes on.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,8 +14,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
 use super::ComparisonError;
+use super::turns::{Turn, Turns};
 use crate::config::Settings;
 use crate::store::Store;
+use crate::words::{CustomerId, TenantId};
 
 /// SQLite has one writer that commits groups: what waits for it at the same time makes the group.
 const SQLITE_WRITERS: usize = 64;
@@ -24,6 +27,8 @@ pub struct StoreAccess {
     store: Arc<dyn Store>,
     reads: Permits,
     writes: Permits,
+    /// PostgreSQL only: SQLite has one lock for all.
+    turns: Option<Turns>,
     permit_wait: Duration,
     commit_wait: Duration,
     runtime: Handle,
@@ -38,21 +43,25 @@ struct Permits {
 }
 
 /// The right to one write.
-pub(super) struct WritePermit(OwnedSemaphorePermit);
+pub(super) struct WritePermit {
+    _permit: OwnedSemaphorePermit,
+    _turn: Option<Turn>,
+}
 
 impl StoreAccess {
     /// Bounded as the settings say; timers and blocking threads are the runtime's.
     pub fn new(store: Arc<dyn Store>, settings: &Settings, runtime: Handle) -> Self {
-        let (n_writes, n_write_lanes) = if settings.database_url.starts_with("sqlite:") {
-            (SQLITE_WRITERS, 1)
+        let (n_writes, n_write_lanes, turns) = if settings.database_url.starts_with("sqlite:") {
+            (SQLITE_WRITERS, 1, None)
         } else {
             let n_writes = settings.database_write_connections as usize;
-            (n_writes, n_writes)
+            (n_writes, n_writes, Some(Turns::new(n_writes / 4)))
         };
         Self {
             store,
             reads: Permits::new(settings.database_read_connections as usize, usize::MAX),
             writes: Permits::new(n_writes, n_write_lanes),
+            turns,
             permit_wait: settings.database_wait(),
             commit_wait: settings.database_commit_wait(),
             runtime,
@@ -74,7 +83,27 @@ impl StoreAccess {
         ended(self.begin(permit, call).await)
     }
 
-    /// Runs what writes. What `call` owns it keeps to its end, which may be long after this has returned.
+    /// Runs what writes for one customer: what takes the lock on its head. What `call` owns it keeps to its end, which may
+    /// be long after this has returned.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and [`ComparisonError::OutcomeUnknown`] when the database does not answer in time.
+    pub async fn write_for<T, E, F>(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+        call: F,
+    ) -> Result<T, ComparisonError>
+    where
+        T: Send + 'static,
+        E: Into<ComparisonError> + Send + 'static,
+        F: FnOnce(&dyn Store) -> Result<T, E> + Send + 'static,
+    {
+        let permit = self.write_permit(tenant, customer).await?;
+        self.write_with(permit, call).await
+    }
+
+    /// Runs what writes and takes the lock of no customer, or of one it has to find first; else as [`Self::write_for`].
     ///
     /// # Errors
     /// As [`Self::read`], and [`ComparisonError::OutcomeUnknown`] when the database does not answer in time.
@@ -84,22 +113,48 @@ impl StoreAccess {
         E: Into<ComparisonError> + Send + 'static,
         F: FnOnce(&dyn Store) -> Result<T, E> + Send + 'static,
     {
-        let permit = self.write_permit().await?;
+        let permit = WritePermit { _permit: self.permit(&self.writes).await?, _turn: None };
         self.write_with(permit, call).await
     }
 
-    /// Waits for the right to one write.
+    /// Waits for the right to one write for a customer: first for its turn, so that who waits for the others of a
+    /// customer keeps no connection.
     ///
     /// # Errors
     /// [`ComparisonError::Overloaded`] without one in time, or at once if every write hangs.
-    pub(super) async fn write_permit(&self) -> Result<WritePermit, ComparisonError> {
-        self.permit(&self.writes).await.map(WritePermit)
+    pub(super) async fn write_permit(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+    ) -> Result<WritePermit, ComparisonError> {
+        let turn = match &self.turns {
+            Some(turns) => Some(self.turn(turns, tenant, customer).await?),
+            None => None,
+        };
+        Ok(WritePermit { _permit: self.permit(&self.writes).await?, _turn: turn })
     }
 
-    /// [`Self::write`] with the permit in hand.
+    /// Waits for a place of a customer.
     ///
     /// # Errors
-    /// As [`Self::write`].
+    /// [`ComparisonError::Overloaded`] without one in time.
+    pub(super) async fn turn(
+        &self,
+        turns: &Turns,
+        tenant: &TenantId,
+        customer: &CustomerId,
+    ) -> Result<Turn, ComparisonError> {
+        let caller = match turns.come(tenant, customer).turn_at_once() {
+            Ok(turn) => return Ok(turn),
+            Err(caller) => caller,
+        };
+        self.in_time(caller.turn()).await?.ok_or_else(stopping)
+    }
+
+    /// [`Self::write_for`] with the permit in hand.
+    ///
+    /// # Errors
+    /// As [`Self::write_for`].
     pub(super) async fn write_with<T, E, F>(&self, permit: WritePermit, call: F) -> Result<T, ComparisonError>
     where
         T: Send + 'static,
@@ -107,7 +162,7 @@ impl StoreAccess {
         F: FnOnce(&dyn Store) -> Result<T, E> + Send + 'static,
     {
         let begun = Instant::now();
-        let mut task = self.begin(permit.0, call);
+        let mut task = self.begin(permit, call);
         // The timer belongs to the service's runtime: a caller may poll this from a thread without one.
         let in_time = {
             let _service = self.runtime.enter();
@@ -134,7 +189,7 @@ impl StoreAccess {
         Err(ComparisonError::OutcomeUnknown)
     }
 
-    fn begin<T, E, F>(&self, permit: OwnedSemaphorePermit, call: F) -> JoinHandle<Result<T, E>>
+    fn begin<T, E, F>(&self, permit: impl Send + 'static, call: F) -> JoinHandle<Result<T, E>>
     where
         T: Send + 'static,
         E: Send + 'static,
@@ -156,17 +211,22 @@ impl StoreAccess {
         if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
             return Ok(permit);
         }
+        self.in_time(free.acquire_owned()).await?.map_err(|_| stopping())
+    }
+
+    /// Waits for a permit or a place, but not for ever.
+    async fn in_time<T>(&self, what: impl Future<Output = T>) -> Result<T, ComparisonError> {
         // The timer belongs to the service's runtime: a caller may poll this from a thread without one.
         let in_time = {
             let _service = self.runtime.enter();
-            tokio::time::timeout(self.permit_wait, free.acquire_owned())
+            tokio::time::timeout(self.permit_wait, what)
         };
-        match in_time.await {
-            Ok(Ok(permit)) => Ok(permit),
-            Err(_) => Err(ComparisonError::Overloaded("database")),
-            Ok(Err(_)) => Err(ComparisonError::Internal("the service is stopping".to_owned())),
-        }
+        in_time.await.map_err(|_| ComparisonError::Overloaded("database"))
     }
+}
+
+fn stopping() -> ComparisonError {
+    ComparisonError::Internal("the service is stopping".to_owned())
 }
 
 impl Permits {

@@ -5,7 +5,8 @@
 //! 3. join the computation that runs for this key in this process, or start one, detached from the caller;
 //! 4. with a permit of the engine in hand, look again, then read the inputs, versions before data;
 //! 5. compute on the engine's own threads;
-//! 6. insert under the customer's head lock unless an input has changed (then back to 4) or a current row stands;
+//! 6. give the permit back, then insert under the customer's head lock unless an input has changed (then back to 4)
+//!    or a current row stands;
 //! 7. without a row of its own, read the winner's and answer that.
 //!
 //! What each step guards against stands beside it, and drawn and as schedules in `protocol.md`. Joining saves work only;
@@ -117,8 +118,10 @@ impl Service {
             let inputs = self.read_inputs(key).await?;
             self.stop_at("compare::inputs_read").await?;
             let new = Arc::new(self.compute(&permit, key, inputs).await?);
+            // Another session may hold the customer's head for long, or a commit hang: others compute meanwhile.
+            let _room = self.engine.give_back(permit, new.n_bytes()).await?;
             self.stop_at("compare::computed").await?;
-            match self.insert(&new, permit, place.clone()).await? {
+            match self.insert(&new, place.clone()).await? {
                 Insertion::Created(row) => return Ok(created(*row, Arc::unwrap_or_clone(new))),
                 Insertion::Found(answer) => return Ok(*answer),
                 // Superseded or gone between two statements, or outdated inputs: from step 4 on once more.
@@ -158,22 +161,13 @@ impl Service {
     }
 
     /// Steps 6 and 7. The place is left when the commit is over, which may be long after this gave up waiting.
-    async fn insert(
-        &self,
-        new: &Arc<NewComparison>,
-        engine: EnginePermit,
-        place: Option<Arc<Place>>,
-    ) -> Result<Insertion, ComparisonError> {
-        // Only what can be written leaves the engine, so that results do not pile up in memory; and a commit that
-        // hangs does not hold the engine.
-        let permit = self.store.write_permit().await?;
-        drop(engine);
+    async fn insert(&self, new: &Arc<NewComparison>, place: Option<Arc<Place>>) -> Result<Insertion, ComparisonError> {
         let writing = Arc::clone(new);
         let write = move |store: &dyn Store| {
             let _place = place;
             Ok::<_, StoreError>(store.insert_comparison(&writing, Timestamp::now()))
         };
-        let outcome = self.store.write_with(permit, write).await?;
+        let outcome = self.store.write_for(&new.tenant_id, &new.customer_id, write).await?;
         match outcome {
             Ok(Inserted::Created(row)) => Ok(Insertion::Created(Box::new(row))),
             Ok(Inserted::InputsChanged) => Ok(Insertion::Again),

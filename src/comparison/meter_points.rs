@@ -289,7 +289,8 @@ impl Begun {
             let Some(share) = share else { continue };
             let places: Vec<u32> = share.meter_points.iter().map(|point| point.place).collect();
             let of = tenant.clone();
-            let stored = service.store.write(move |store| store.import_share(&of, &share, Timestamp::now())).await;
+            let store_share = move |store: &dyn crate::store::Store| store.import_share(&of, &share, Timestamp::now());
+            let stored = service.store.write_for(tenant, &customer, store_share).await;
             let why = match stored {
                 Ok(ShareOutcome::Done(outcome)) => {
                     stale.extend(outcome.stale);

@@ -29,6 +29,7 @@ mod shared_inputs;
 mod shared_puts;
 mod supersede;
 mod tariffs;
+mod turns;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -55,9 +56,14 @@ pub use supersede::SupersedeRequest;
 use crate::config::{Settings, SplitIntervals};
 use crate::engine::Options;
 use crate::store::Store;
+use crate::words::{CustomerId, TenantId};
 use coalesce::Coalescer;
 use pool::EnginePool;
 use tariffs::TariffCache;
+use turns::{Turn, Turns};
+
+/// Files that are read at the same time, at least: one that waits for its customer's lock leaves room for another.
+const MIN_FILES: usize = 2;
 
 /// The service's parts. Shared by every handler and by the local commands.
 pub struct Service {
@@ -66,6 +72,7 @@ pub struct Service {
     tariffs: Arc<TariffCache>,
     coalescer: Coalescer,
     imports: Semaphore,
+    files: Turns,
     limits: Limits,
     n_computations: AtomicU64,
     runtime: Handle,
@@ -112,7 +119,8 @@ impl ServiceHost {
             engine: EnginePool::new(settings.n_engine_threads(), settings.n_engine_jobs(), settings.engine_queue)?,
             tariffs: Arc::new(TariffCache::new(settings.tariff_cache_entries)),
             coalescer: Coalescer::default(),
-            imports: Semaphore::new(settings.n_engine_jobs()),
+            imports: Semaphore::new(settings.n_engine_jobs().max(MIN_FILES)),
+            files: Turns::new(1),
             limits: Limits {
                 coalescing: settings.coalescing,
                 max_result_bytes: settings.max_result_bytes,
@@ -153,6 +161,12 @@ impl ServiceHost {
     }
 }
 
+/// The right to hold the readings of one customer's file in memory.
+pub struct FilePermit<'a> {
+    _turn: Turn,
+    _permit: SemaphorePermit<'a>,
+}
+
 impl Service {
     /// The store, for what needs no service: customers, plans, usage, periods.
     pub fn store(&self) -> &StoreAccess {
@@ -171,13 +185,27 @@ impl Service {
         done.map_err(|panic| ComparisonError::Internal(format!("work did not end: {panic}")))
     }
 
-    /// The right to hold the readings of one file in memory; as many at once as comparisons.
+    /// The right to hold the readings of one file in memory; as many at once as comparisons, and two at least.
     ///
     /// # Errors
     /// [`ComparisonError::Internal`] when the service is stopping.
     pub async fn import_permit(&self) -> Result<SemaphorePermit<'_>, ComparisonError> {
         let permit = self.imports.acquire().await;
         permit.map_err(|_| ComparisonError::Internal("the service is stopping".to_owned()))
+    }
+
+    /// The same for a file of one customer, of which one is read at a time: they would wait for its lock all together.
+    ///
+    /// # Errors
+    /// [`ComparisonError::Overloaded`] when the one before takes too long, [`ComparisonError::Internal`] when the service
+    /// is stopping.
+    pub async fn file_permit(
+        &self,
+        tenant: &TenantId,
+        customer: &CustomerId,
+    ) -> Result<FilePermit<'_>, ComparisonError> {
+        let turn = self.store.turn(&self.files, tenant, customer).await?;
+        Ok(FilePermit { _turn: turn, _permit: self.import_permit().await? })
     }
 
     /// Comparisons computed since the start, those included that another server's answer made void.

@@ -1,4 +1,5 @@
-//! The engine's threads: a rayon pool of the service's own behind a bounded number of permits.
+//! The engine's threads: a rayon pool of the service's own behind a bounded number of permits, and the room for results
+//! that are not stored yet.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,10 +9,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::ComparisonError;
 
-/// Bounded in three ways: threads, jobs at the same time, jobs that wait.
+/// What results that wait to be stored may hold together, KiB.
+const WAITING_RESULTS_KIB: u32 = 256 * 1024;
+
+/// Bounded in four ways: threads, jobs at the same time, jobs that wait, bytes of results that wait to be stored.
 pub(super) struct EnginePool {
     threads: rayon::ThreadPool,
     permits: Arc<Semaphore>,
+    results: Arc<Semaphore>,
     n_waiting: AtomicUsize,
     max_waiting: usize,
 }
@@ -19,6 +24,11 @@ pub(super) struct EnginePool {
 /// The right to hold the inputs of one comparison in memory and to compute it.
 pub(super) struct EnginePermit {
     _permit: OwnedSemaphorePermit,
+}
+
+/// The right to keep one result until it is stored.
+pub(super) struct ResultRoom {
+    _room: OwnedSemaphorePermit,
 }
 
 impl EnginePool {
@@ -36,6 +46,7 @@ impl EnginePool {
         Ok(Self {
             threads,
             permits: Arc::new(Semaphore::new(n_jobs.max(1))),
+            results: Arc::new(Semaphore::new(WAITING_RESULTS_KIB as usize)),
             n_waiting: AtomicUsize::new(0),
             max_waiting,
         })
@@ -65,6 +76,19 @@ impl EnginePool {
             Ok(permit) => Ok(EnginePermit { _permit: permit }),
             Err(_) => Err(ComparisonError::Internal("the engine is stopping".to_owned())),
         }
+    }
+
+    /// Gives a permit back for room to keep a result in, so that a write that waits for a lock does not hold up the
+    /// engine. Where too much waits already the engine has to.
+    ///
+    /// # Errors
+    /// [`ComparisonError::Internal`] when the service is stopping.
+    pub(super) async fn give_back(&self, permit: EnginePermit, n_bytes: usize) -> Result<ResultRoom, ComparisonError> {
+        let n_kib = u32::try_from(n_bytes / 1024 + 1).unwrap_or(u32::MAX).min(WAITING_RESULTS_KIB);
+        let room = Arc::clone(&self.results).acquire_many_owned(n_kib).await;
+        drop(permit);
+        room.map(|room| ResultRoom { _room: room })
+            .map_err(|_| ComparisonError::Internal("the engine is stopping".to_owned()))
     }
 
     /// Runs a job on the pool; the permit shows that there is room for it.
@@ -125,5 +149,19 @@ mod tests {
         drop(permit);
         assert!(pool.permit().await.is_ok());
         assert_eq!(pool.n_waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn a_result_that_waits_to_be_stored_frees_the_engine_until_too_much_waits() {
+        let pool = EnginePool::new(1, 1, 8).unwrap();
+        let room = pool.give_back(pool.permit().await.unwrap(), 300 << 20).await.unwrap();
+        {
+            let mut second = std::pin::pin!(pool.give_back(pool.permit().await.unwrap(), 1));
+            let waits = std::future::poll_fn(|context| std::task::Poll::Ready(second.as_mut().poll(context))).await;
+            assert!(waits.is_pending() && pool.permits.available_permits() == 0);
+            drop(room);
+            assert!(second.await.is_ok());
+        }
+        assert_eq!(pool.permits.available_permits(), 1);
     }
 }

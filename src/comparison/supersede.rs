@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::compare::{MAX_RETRIES, answer, created, new_comparison};
 use super::envelope::{Answer, Detail};
 use super::error::ComparisonResult;
-use super::pool::EnginePermit;
 use super::render::Rendered;
 use super::{ComparisonError, NaturalKey, Service};
 use crate::engine::ENGINE_VERSION;
@@ -93,8 +92,10 @@ impl Service {
             } else {
                 self.compute(&permit, &key, inputs).await?
             };
+            // As in `compare`: the engine waits for no lock and no commit.
+            let _room = self.engine.give_back(permit, new.n_bytes()).await?;
             self.stop_at("supersede::computed").await?;
-            match self.replace(&old, Arc::new(new), request, permit).await? {
+            match self.replace(&old, Arc::new(new), request).await? {
                 Attempt::Done(answer) => return Ok(*answer),
                 Attempt::Again => {}
             }
@@ -107,17 +108,13 @@ impl Service {
         old: &Answer,
         new: Arc<NewComparison>,
         request: &SupersedeRequest,
-        engine: EnginePermit,
     ) -> Result<Attempt, ComparisonError> {
         let id = old.view.row.id;
         let cause = SupersedeCause { reason: request.reason.clone(), note: request.note.clone(), force: request.force };
-        // As in `compare`: a commit that hangs does not hold the engine.
-        let permit = self.store.write_permit().await?;
-        drop(engine);
         let writing = Arc::clone(&new);
         let write =
             move |store: &dyn Store| Ok::<_, StoreError>(store.supersede(id, &writing, &cause, Timestamp::now()));
-        let outcome = self.store.write_with(permit, write).await?;
+        let outcome = self.store.write_for(&new.tenant_id, &new.customer_id, write).await?;
         let done = |answer| Ok(Attempt::Done(Box::new(answer)));
         match outcome {
             Ok(Superseded::Created(row)) => done(created(row, Arc::unwrap_or_clone(new))),

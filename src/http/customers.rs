@@ -45,9 +45,12 @@ pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) 
     query::<NoParameters>(&request)?;
     let document: CustomerDocument = json(&request, payload, api.settings.max_body_bytes).await?;
     check(&document)?;
-    let tenant = api.tenant.clone();
-    let put =
-        api.service.store().write(move |store| store.put_customer(&tenant, &id, &document, Timestamp::now())).await?;
+    let (tenant, of) = (api.tenant.clone(), id.clone());
+    let put = api
+        .service
+        .store()
+        .write_for(&api.tenant, &id, move |store| store.put_customer(&tenant, &of, &document, Timestamp::now()))
+        .await?;
     let mut response = match &put {
         Put::Created(_) => HttpResponse::Created(),
         Put::Changed(_) | Put::Unchanged(_) => HttpResponse::Ok(),

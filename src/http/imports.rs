@@ -95,10 +95,16 @@ pub(super) async fn answer_usage(api: &Api, customer: &Customer, import: UsageIm
     let (tenant, id) = (api.tenant.clone(), customer.id.clone());
     let store = api.service.store();
     if dry_run {
-        let preview = store.write(move |store| store.preview_import(&tenant, &id, &import, Timestamp::now())).await?;
+        let preview = store
+            .write_for(&api.tenant, &customer.id, move |store| {
+                store.preview_import(&tenant, &id, &import, Timestamp::now())
+            })
+            .await?;
         return Ok(preview_body(&preview, customer));
     }
-    let outcome = store.write(move |store| store.import_usage(&tenant, &id, &import, Timestamp::now())).await?;
+    let outcome = store
+        .write_for(&api.tenant, &customer.id, move |store| store.import_usage(&tenant, &id, &import, Timestamp::now()))
+        .await?;
     api.service.stop_at("import::before_response").await?;
     let mut response = HttpResponse::Ok();
     response.insert_header((header::LOCATION, format!("/v1/imports/{}", outcome.record.id)));

@@ -56,7 +56,7 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
 
     let spooled = spool(&api, &request, payload).await?;
     let n_bytes = spooled.n_bytes;
-    let _permit = api.service.import_permit().await?;
+    let _permit = api.service.file_permit(&api.tenant, &customer.id).await?;
     let (parsed, sha256) =
         api.service.blocking(move || usage::read(spooled.file, &options).map(|read| (read, spooled.sha256))).await??;
     let import = UsageImport {

@@ -255,7 +255,7 @@ impl<E: Engine> Store for Database<E> {
         let again = Arc::clone(&new);
         self.0.write(
             stops!("insert_comparison"),
-            written_bytes(&new),
+            new.n_bytes(),
             move |c| comparisons::insert(c, &new, now),
             move |c, inserted| comparisons::insert_landed(c, &again, inserted),
         )
@@ -272,7 +272,7 @@ impl<E: Engine> Store for Database<E> {
         let again = Arc::clone(&key);
         self.0.write(
             stops!("supersede"),
-            written_bytes(new),
+            new.n_bytes(),
             move |c| comparisons::supersede(c, old, &key.0, &key.1, now),
             move |c, superseded| comparisons::supersede_landed(c, &again.0, superseded),
         )
@@ -328,8 +328,4 @@ impl<E: Engine> Store for Database<E> {
     ) -> Result<Vec<(i64, Timestamp)>, StoreError> {
         self.0.read(|c| customers::versions(c, tenant, customer, after))
     }
-}
-
-fn written_bytes(new: &NewComparison) -> usize {
-    2_000 + new.result.len() + new.summary.len() + new.key_text.len() + 200 * new.plan_references.len()
 }

@@ -302,6 +302,13 @@ pub struct NewComparison {
     pub totals: String,
 }
 
+impl NewComparison {
+    /// Roughly what it holds in memory and writes.
+    pub fn n_bytes(&self) -> usize {
+        2_000 + self.result.len() + self.summary.len() + self.key_text.len() + 200 * self.plan_references.len()
+    }
+}
+
 /// A comparison without its result bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparisonRow {

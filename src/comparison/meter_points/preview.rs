@@ -57,8 +57,9 @@ impl Begun {
             refusals.append(&mut refused);
             let Some(CustomerShare { meter_points: stored, import, .. }) = share else { continue };
             let (of, whose) = (tenant.clone(), customer.clone());
-            let shown =
-                service.store.write(move |store| store.preview_import(&of, &whose, &import, Timestamp::now())).await;
+            let show =
+                move |store: &dyn crate::store::Store| store.preview_import(&of, &whose, &import, Timestamp::now());
+            let shown = service.store.write_for(tenant, &customer, show).await;
             match shown {
                 Ok(shown) => {
                     preview.n_customers += 1;
