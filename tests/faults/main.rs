@@ -5,6 +5,7 @@
 mod clocks;
 mod cluster;
 mod cuts;
+mod exhaustion;
 mod failover;
 #[path = "../api/helpers.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
@@ -14,6 +15,7 @@ mod histories;
 mod history;
 mod kills;
 mod pooler;
+mod overload;
 #[path = "../api/process.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
 mod process;
