@@ -5,6 +5,7 @@
 //! a bounded time for a write and is then told that its outcome is unknown, while the write goes on.
 
 use std::future::Future;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
 use super::ComparisonError;
-use super::turns::{Turn, Turns};
+use super::turns::{OfCustomer, Turn, Turns};
 use crate::config::Settings;
 use crate::store::Store;
 use crate::words::{CustomerId, TenantId};
@@ -27,8 +28,8 @@ pub struct StoreAccess {
     store: Arc<dyn Store>,
     reads: Permits,
     writes: Permits,
-    /// PostgreSQL only: SQLite has one lock for all.
-    turns: Option<Turns>,
+    /// PostgreSQL only: SQLite has one lock for all. And only with coalescing.
+    turns: Option<Turns<OfCustomer>>,
     permit_wait: Duration,
     commit_wait: Duration,
     runtime: Handle,
@@ -45,7 +46,7 @@ struct Permits {
 /// The right to one write.
 pub(super) struct WritePermit {
     _permit: OwnedSemaphorePermit,
-    _turn: Option<Turn>,
+    _turn: Option<Turn<OfCustomer>>,
 }
 
 impl StoreAccess {
@@ -55,7 +56,7 @@ impl StoreAccess {
             (SQLITE_WRITERS, 1, None)
         } else {
             let n_writes = settings.database_write_connections as usize;
-            (n_writes, n_writes, Some(Turns::new(n_writes / 4)))
+            (n_writes, n_writes, settings.coalescing.then(|| Turns::new(n_writes / 4)))
         };
         Self {
             store,
@@ -128,23 +129,18 @@ impl StoreAccess {
         customer: &CustomerId,
     ) -> Result<WritePermit, ComparisonError> {
         let turn = match &self.turns {
-            Some(turns) => Some(self.turn(turns, tenant, customer).await?),
+            Some(turns) => Some(self.turn(turns, (tenant.clone(), customer.clone())).await?),
             None => None,
         };
         Ok(WritePermit { _permit: self.permit(&self.writes).await?, _turn: turn })
     }
 
-    /// Waits for a place of a customer.
+    /// Waits for a place, as long as for a connection.
     ///
     /// # Errors
     /// [`ComparisonError::Overloaded`] without one in time.
-    pub(super) async fn turn(
-        &self,
-        turns: &Turns,
-        tenant: &TenantId,
-        customer: &CustomerId,
-    ) -> Result<Turn, ComparisonError> {
-        let caller = match turns.come(tenant, customer).turn_at_once() {
+    pub(super) async fn turn<K: Hash + Eq + Clone>(&self, turns: &Turns<K>, of: K) -> Result<Turn<K>, ComparisonError> {
+        let caller = match turns.come(of).turn_at_once() {
             Ok(turn) => return Ok(turn),
             Err(caller) => caller,
         };

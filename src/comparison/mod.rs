@@ -56,11 +56,11 @@ pub use supersede::SupersedeRequest;
 use crate::config::{Settings, SplitIntervals};
 use crate::engine::Options;
 use crate::store::Store;
-use crate::words::{CustomerId, TenantId};
+use crate::words::{ComparisonId, CustomerId, TenantId};
 use coalesce::Coalescer;
 use pool::EnginePool;
 use tariffs::TariffCache;
-use turns::{Turn, Turns};
+use turns::{OfCustomer, Turn, Turns};
 
 /// Files that are read at the same time, at least: one that waits for its customer's lock leaves room for another.
 const MIN_FILES: usize = 2;
@@ -72,7 +72,8 @@ pub struct Service {
     tariffs: Arc<TariffCache>,
     coalescer: Coalescer,
     imports: Semaphore,
-    files: Turns,
+    files: Turns<OfCustomer>,
+    supersedes: Turns<(TenantId, ComparisonId)>,
     limits: Limits,
     n_computations: AtomicU64,
     runtime: Handle,
@@ -121,6 +122,7 @@ impl ServiceHost {
             coalescer: Coalescer::default(),
             imports: Semaphore::new(settings.n_engine_jobs().max(MIN_FILES)),
             files: Turns::new(1),
+            supersedes: Turns::new(1),
             limits: Limits {
                 coalescing: settings.coalescing,
                 max_result_bytes: settings.max_result_bytes,
@@ -163,7 +165,7 @@ impl ServiceHost {
 
 /// The right to hold the readings of one customer's file in memory.
 pub struct FilePermit<'a> {
-    _turn: Turn,
+    _turn: Turn<OfCustomer>,
     _permit: SemaphorePermit<'a>,
 }
 
@@ -204,7 +206,7 @@ impl Service {
         tenant: &TenantId,
         customer: &CustomerId,
     ) -> Result<FilePermit<'_>, ComparisonError> {
-        let turn = self.store.turn(&self.files, tenant, customer).await?;
+        let turn = self.store.turn(&self.files, (tenant.clone(), customer.clone())).await?;
         Ok(FilePermit { _turn: turn, _permit: self.import_permit().await? })
     }
 

@@ -1,7 +1,8 @@
 //! `supersede`: the row named by its id is replaced by a new one, once.
 //!
 //! Nothing here joins a computation that began before it was asked for: what it would show may be the very thing
-//! that is to be replaced. Two callers at once both compute; the row lock lets one of them store.
+//! that is to be replaced. Callers of one row take turns in this process, which saves work; two servers both compute, and
+//! the row lock lets one of them store.
 
 use std::sync::Arc;
 
@@ -66,6 +67,13 @@ impl Service {
             return self.successor(tenant, &old).await;
         }
         self.stop_at("supersede::looked_up").await?;
+        // All who come at once would compute, and all but one in vain. Whose turn comes later finds what the first one did;
+        // it joins nothing.
+        let turn = if self.limits.coalescing {
+            Some(self.store.turn(&self.supersedes, (tenant.clone(), id)).await?)
+        } else {
+            None
+        };
         for _ in 0..=MAX_RETRIES {
             let permit = self.engine.permit().await?;
             // Read with the permit in hand: while this call waited another one may have done its work.
@@ -96,7 +104,12 @@ impl Service {
             let _room = self.engine.give_back(permit, new.n_bytes()).await?;
             self.stop_at("supersede::computed").await?;
             match self.replace(&old, Arc::new(new), request).await? {
-                Attempt::Done(answer) => return Ok(*answer),
+                Attempt::Done(answer) => {
+                    if let Some(turn) = turn.filter(|_| answer.view.row.id != id) {
+                        turn.let_all_pass();
+                    }
+                    return Ok(*answer);
+                }
                 Attempt::Again => {}
             }
         }

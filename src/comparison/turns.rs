@@ -1,24 +1,30 @@
-//! Places that one customer can hold: of the connections that write, of the files that are read.
+//! Places that callers with something in common can hold: of the connections that write and of the files that are read
+//! those of one customer, of the engine those who replace one comparison.
 //!
 //! Everything that writes for a customer waits for the row lock on its head, and holds a connection while it waits.
 //! Whoever holds that lock for long, be it somebody with a console, then takes the connections of everybody else. So
 //! callers wait here first, a few of one customer pass at a time, and nothing is lost: the lock lets one at a time
-//! through anyway. This saves waiting only, and nothing rests on it.
+//! through anyway. Callers who replace one comparison would all compute its successor, and all but one in vain. This saves
+//! work and waiting; nothing rests on it, and it is off where callers are not joined (`--no-coalescing`).
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::words::{CustomerId, TenantId};
 
-type Whose = (TenantId, CustomerId);
+/// More than there are ever callers.
+const MANY: usize = 1 << 24;
 
-/// The places of every customer that somebody waits for or has.
-pub(super) struct Turns {
+/// Whose places they are.
+pub(super) type OfCustomer = (TenantId, CustomerId);
+
+/// The places of each `K` for which somebody waits or which somebody has.
+pub(super) struct Turns<K: Hash + Eq> {
     n_places: usize,
-    places: Arc<Mutex<HashMap<Whose, Places>>>,
+    places: Arc<Mutex<HashMap<K, Places>>>,
 }
 
 struct Places {
@@ -26,61 +32,67 @@ struct Places {
     n_callers: usize,
 }
 
-/// A caller that waits for a place of a customer, or has one.
-pub(super) struct Caller {
-    places: Arc<Mutex<HashMap<Whose, Places>>>,
-    whose: Whose,
+/// A caller that waits for a place, or has one.
+pub(super) struct Caller<K: Hash + Eq> {
+    places: Arc<Mutex<HashMap<K, Places>>>,
+    of: K,
     free: Arc<Semaphore>,
 }
 
 /// A place, given back when it is dropped.
-pub(super) struct Turn {
+pub(super) struct Turn<K: Hash + Eq> {
     // Given back before the caller goes.
     _place: OwnedSemaphorePermit,
-    _caller: Caller,
+    caller: Caller<K>,
 }
 
-impl Turns {
-    /// * `n_places`: of each customer, at least one.
+impl<K: Hash + Eq + Clone> Turns<K> {
+    /// * `n_places`: of each, at least one.
     pub(super) fn new(n_places: usize) -> Self {
         Self { n_places: n_places.max(1), places: Arc::default() }
     }
 
-    /// Comes to a customer's places.
-    pub(super) fn come(&self, tenant: &TenantId, customer: &CustomerId) -> Caller {
-        let whose = (tenant.clone(), customer.clone());
+    /// Comes to the places of one.
+    pub(super) fn come(&self, of: K) -> Caller<K> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_customer = places
-            .entry(whose.clone())
+        let of_one = places
+            .entry(of.clone())
             .or_insert_with(|| Places { free: Arc::new(Semaphore::new(self.n_places)), n_callers: 0 });
-        of_customer.n_callers += 1;
-        Caller { places: Arc::clone(&self.places), whose, free: Arc::clone(&of_customer.free) }
+        of_one.n_callers += 1;
+        Caller { places: Arc::clone(&self.places), of, free: Arc::clone(&of_one.free) }
     }
 }
 
-impl Caller {
+impl<K: Hash + Eq> Caller<K> {
     /// A place that is free.
-    pub(super) fn turn_at_once(self) -> Result<Turn, Self> {
+    pub(super) fn turn_at_once(self) -> Result<Turn<K>, Self> {
         match Arc::clone(&self.free).try_acquire_owned() {
-            Ok(place) => Ok(Turn { _place: place, _caller: self }),
+            Ok(place) => Ok(Turn { _place: place, caller: self }),
             Err(_) => Err(self),
         }
     }
 
     /// Waits for a place, first come, first served. `None` never comes: places are not closed.
-    pub(super) async fn turn(self) -> Option<Turn> {
+    pub(super) async fn turn(self) -> Option<Turn<K>> {
         let place = Arc::clone(&self.free).acquire_owned().await.ok()?;
-        Some(Turn { _place: place, _caller: self })
+        Some(Turn { _place: place, caller: self })
     }
 }
 
-impl Drop for Caller {
+impl<K: Hash + Eq> Turn<K> {
+    /// Lets all who wait for a place pass: there is nothing left to wait for.
+    pub(super) fn let_all_pass(&self) {
+        self.caller.free.add_permits(MANY);
+    }
+}
+
+impl<K: Hash + Eq> Drop for Caller<K> {
     fn drop(&mut self) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Entry::Occupied(mut of_customer) = places.entry(self.whose.clone()) {
-            of_customer.get_mut().n_callers -= 1;
-            if of_customer.get().n_callers == 0 {
-                of_customer.remove();
+        if let Some(of_one) = places.get_mut(&self.of) {
+            of_one.n_callers -= 1;
+            if of_one.n_callers == 0 {
+                places.remove(&self.of);
             }
         }
     }
@@ -92,27 +104,36 @@ mod tests {
 
     use super::*;
 
-    fn come(turns: &Turns, customer: &str) -> Caller {
-        turns.come(&"t".parse().unwrap(), &customer.parse().unwrap())
-    }
-
     #[tokio::test]
-    async fn callers_of_one_customer_wait_for_each_other_and_for_nobody_else() {
+    async fn callers_of_one_wait_for_each_other_and_for_nobody_else() {
         let turns = Turns::new(1);
-        let first = come(&turns, "c-1").turn().await.unwrap();
-        let mut second = std::pin::pin!(come(&turns, "c-1").turn());
+        let first = turns.come("c-1").turn().await.unwrap();
+        let mut second = std::pin::pin!(turns.come("c-1").turn());
         assert!(tokio::time::timeout(Duration::from_millis(5), second.as_mut()).await.is_err());
-        assert!(come(&turns, "c-2").turn().await.is_some());
+        assert!(turns.come("c-2").turn().await.is_some());
         drop(first);
         assert!(second.await.is_some());
     }
 
     #[tokio::test]
-    async fn a_customer_without_callers_is_forgotten() {
+    async fn one_without_callers_is_forgotten() {
         let turns = Turns::new(1);
-        let first = come(&turns, "c-1").turn().await.unwrap();
-        let gave_up = tokio::time::timeout(Duration::from_millis(5), come(&turns, "c-1").turn()).await;
+        let first = turns.come("c-1").turn().await.unwrap();
+        let gave_up = tokio::time::timeout(Duration::from_millis(5), turns.come("c-1").turn()).await;
         assert!(gave_up.is_err() && turns.places.lock().unwrap().len() == 1);
+        drop(first);
+        assert!(turns.places.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn all_pass_when_there_is_nothing_left_to_wait_for() {
+        let turns = Turns::new(1);
+        let first = turns.come("c-1").turn().await.unwrap();
+        let others: Vec<_> = (0..3).map(|_| tokio::spawn(turns.come("c-1").turn())).collect();
+        first.let_all_pass();
+        for other in others {
+            assert!(other.await.unwrap().is_some());
+        }
         drop(first);
         assert!(turns.places.lock().unwrap().is_empty());
     }
