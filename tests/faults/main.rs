@@ -14,8 +14,8 @@ mod herd;
 mod histories;
 mod history;
 mod kills;
-mod pooler;
 mod overload;
+mod pooler;
 #[path = "../api/process.rs"]
 #[allow(dead_code, reason = "shared with the tests of the API")]
 mod process;
