@@ -4,6 +4,7 @@
 //! Stops are named in the whole process: a program of its own, one scenario at a time (`fail::FailScenario`).
 #![cfg(feature = "failpoints")]
 
+mod engine;
 mod every_stop;
 mod hanging;
 #[path = "../api/helpers.rs"]
