@@ -65,6 +65,7 @@ fn pools_of_one_serve_everybody_or_say_when_to_come_again() {
                 settings.database_write_connections = 1;
                 (settings.engine_threads, settings.engine_jobs) = (1, 1);
                 settings.engine_queue = engine_queue;
+                settings.database_wait_ms = 60_000;
             });
             let Some(app) = app else { continue };
             fill(&app, &["c-0", "c-1", "c-2", "c-3"]);
@@ -243,7 +244,7 @@ fn a_file_that_another_program_writes_to_still_answers_what_is_stored() {
         (replies, p99(times))
     });
     println!("p99 of hits alone {baseline:?}, while another program writes {held:?}");
-    assert!(held < Duration::from_secs(1).max(3 * baseline), "hits wait for another program's write: {held:?}");
+    assert!(held < Duration::from_secs(3).max(3 * baseline), "hits wait for another program's write: {held:?}");
     let statuses: BTreeSet<u16> = replies.iter().map(|reply| reply.status).collect();
     assert!(replies.iter().any(|reply| !is_served(reply)), "longer than the busy timeout: {statuses:?}");
     for i in (0..20).filter(|i| i % 4 != 0) {
