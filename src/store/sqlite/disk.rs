@@ -17,7 +17,7 @@ pub(super) fn is_full(file: &str, n_bytes: usize) -> bool {
 /// Writes to a file without a name, which is gone when it is closed.
 fn write(folder: &Path, n_bytes: usize) -> io::Result<()> {
     let mut probe = tempfile::tempfile_in(folder)?;
-    let zeros = [0; 64 << 10];
+    let zeros = vec![0; 64 << 10];
     let mut left = n_bytes;
     while left > 0 {
         let n = left.min(zeros.len());
