@@ -286,10 +286,12 @@ mod tests {
         is_explained(&Key::new(1, 1, false), &history)
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "what a call was told, if anything")]
     fn made(id: Uuid) -> Option<Said> {
         Some(Said::Row(row(id, true, 1)))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "what a call was told, if anything")]
     fn found(id: Uuid) -> Option<Said> {
         Some(Said::Row(row(id, false, 1)))
     }

@@ -181,7 +181,9 @@ fn a_customer_whose_row_is_held_holds_up_nobody_else() {
             let times = ask_for_others(&app, 2 * round + 1, n_calls, HELD_FOR);
             holder.batch_execute("COMMIT").unwrap();
             is_over.store(true, Ordering::Relaxed);
-            pressing.into_iter().for_each(|thread| thread.join().unwrap());
+            for thread in pressing {
+                thread.join().unwrap();
+            }
             (times.len(), p99(times))
         });
         let (n_refused, n_asked) = (n_refused.into_inner(), n_asked.into_inner());

@@ -75,10 +75,12 @@ impl Partitioned {
         collect(plan, &mut relations);
         for (name, is_routed) in &relations {
             match self.parents.get(name) {
-                Some(parent) => _ = seen.entry(parent).or_default().insert(name),
+                Some(parent) => {
+                    seen.entry(parent).or_default().insert(name);
+                }
                 // A row that is inserted goes to the partition of its tenant.
                 None if *is_routed && self.parents.values().any(|parent| parent == name) => {
-                    _ = seen.entry(name).or_default()
+                    seen.entry(name).or_default();
                 }
                 None => return Err(format!("{name} is not partitioned")),
             }
