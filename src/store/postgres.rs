@@ -37,7 +37,7 @@ impl PostgresEngine {
             format!("lock_timeout = {}", options.lock_timeout_ms),
             "idle_in_transaction_session_timeout = 10000".to_owned(),
         ];
-        // Whatever the role says: a synchronous commit that is cancelled reports success.
+        // Whatever the role says: a slow write is not cut off and run again; its caller's wait is bounded.
         let writing = [&reading[..], &["statement_timeout = 0".to_owned()]].concat();
         let pool = |n_connections: u32, settings: &[String]| {
             let generation = Arc::new(AtomicU64::new(0));
