@@ -14,6 +14,7 @@ mod herd;
 mod histories;
 mod history;
 mod kills;
+mod largest;
 mod overload;
 mod pooler;
 #[path = "../api/process.rs"]
