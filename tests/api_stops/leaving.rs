@@ -49,6 +49,16 @@ fn a_client_that_goes_at_any_step_finds_its_comparison_stored() {
 }
 
 #[test]
+fn a_client_that_goes_before_anything_has_begun_asks_again() {
+    on_each(|app| {
+        ask_and_leave(&app, "/v1/comparisons", &question(&["flat"]), "compare::looked_up");
+        let answer = app.compare(&question(&["flat"]));
+        assert!(matches!(answer.status, 200 | 201), "{}", answer.status);
+        assert_eq!(app.database.count("comparisons"), 1);
+    });
+}
+
+#[test]
 fn a_client_that_goes_at_any_step_finds_its_successor_stored() {
     on_each(|app| {
         let mut current = app.compare(&question(&["flat"])).expect(201).id();

@@ -14,7 +14,7 @@ mod leaving;
 mod meter_points;
 
 use std::io::Write as _;
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -251,39 +251,6 @@ fn inputs_that_change_every_time_are_refused_for_all_who_joined() {
         assert_eq!(app.database.count("comparisons"), 0);
         fail::remove("compare::inputs_read");
         app.compare(&question(&["flat"])).expect(201);
-    });
-}
-
-#[test]
-fn a_client_that_goes_finds_its_comparison_stored() {
-    on_each(|app| {
-        for name in ["compare::looked_up", "compare::inputs_read", "compare::computed"] {
-            let plan = name.replace("::", "-");
-            app.put_plan(&plan, &flat("Held", "0.30")).expect(201);
-            let body = question(&[&plan]).to_string();
-            let address = app.server.address();
-            let hold = Hold::at(name);
-            let mut connection = TcpStream::connect(address).unwrap();
-            let head = format!(
-                "POST /v1/comparisons HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                body.len()
-            );
-            connection.write_all(format!("{head}{body}").as_bytes()).unwrap();
-            hold.wait();
-            connection.shutdown(Shutdown::Both).unwrap();
-            drop(connection);
-            std::thread::sleep(Duration::from_millis(50));
-            hold.release();
-            if name == "compare::looked_up" {
-                // Nothing had begun: nothing has to be stored, and asking again makes it.
-                app.compare(&question(&[&plan]));
-                continue;
-            }
-            eventually("the row", || {
-                app.database.count(&format!("comparisons WHERE plan_references LIKE '%{plan}%'")) == 1
-            });
-            app.compare(&question(&[&plan])).expect(200);
-        }
     });
 }
 

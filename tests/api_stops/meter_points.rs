@@ -1,5 +1,7 @@
 //! A file of many meter points, held between one customer and the next.
 
+use std::net::Shutdown;
+
 use super::*;
 
 /// A day of half hours for two meter points, which `c-1` and `c-2` list.

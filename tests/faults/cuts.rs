@@ -2,7 +2,7 @@
 //! gets its answer or is told that the outcome is unknown, and the repeat gets the one that is stored.
 
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fastrand::Rng;
 use samebill::app::{self, RunningServer};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::cluster::eventually;
 use crate::helpers::{Client, Database, Engine, Reply, flat, june};
 use crate::proxy::{Cut, Fault, Proxy};
-use crate::support;
+use crate::support::{self, repeat};
 use crate::workload::{LONG, nothing_is_half_done};
 
 const OPERATIONS: [Operation; 3] = [Operation::Compare, Operation::Supersede, Operation::Import];
@@ -243,17 +243,4 @@ fn start(url: &str, wait_ms: u64) -> RunningServer {
     };
     let store = store::open(url, &options).expect("the database opens");
     app::spawn(&settings, store, TcpListener::bind("127.0.0.1:0").expect("a free port")).expect("the server starts")
-}
-
-#[track_caller]
-fn repeat(call: impl Fn() -> Reply) -> Reply {
-    let begun = Instant::now();
-    loop {
-        let reply = call();
-        if reply.status != 503 {
-            return reply;
-        }
-        assert!(begun.elapsed() < LONG, "no answer: {}", reply.code());
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

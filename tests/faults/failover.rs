@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, count, eventually};
 use crate::helpers::{Client, Reply, flat, june, question};
 use crate::kills::Load;
 use crate::process::Process;
-use crate::support;
+use crate::support::{self, repeat};
 use crate::workload::{Servers, nothing_is_half_done};
 
 /// How long callers wait for a write here; a write of a slow machine takes less.
@@ -148,18 +148,4 @@ fn goes_on(client: &Client, stored: &Reply) {
 fn unanswered(reply: &Reply, code: &str) {
     let reply = reply.clone().expect(503);
     assert_eq!((reply.code().as_str(), reply.header("retry-after")), (code, Some("1")));
-}
-
-/// What a client does: the same request again, until there is an answer.
-#[track_caller]
-fn repeat(call: impl Fn() -> Reply) -> Reply {
-    let begun = Instant::now();
-    loop {
-        let reply = call();
-        if reply.status != 503 {
-            return reply;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "no answer: {}", reply.code());
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }

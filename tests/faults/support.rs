@@ -1,6 +1,9 @@
 //! What the stories share: one at a time, from a seed, short or long.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::helpers::Reply;
 
 /// Stories measure times and kill processes: each runs alone in this program.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
@@ -24,4 +27,18 @@ pub(crate) fn is_long() -> bool {
 /// Of two sizes the one of this run.
 pub(crate) fn short_or_long<T>(short: T, long: T) -> T {
     if is_long() { long } else { short }
+}
+
+/// What a client does: the same request again, until there is an answer.
+#[track_caller]
+pub(crate) fn repeat(call: impl Fn() -> Reply) -> Reply {
+    let begun = Instant::now();
+    loop {
+        let reply = call();
+        if reply.status != 503 {
+            return reply;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "no answer: {}", reply.code());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
