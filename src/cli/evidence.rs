@@ -7,6 +7,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::client::{Target, escape};
+use super::output::write_whole;
 use super::{CliError, Format, Report, Sheet};
 
 /// Everything that an answer was made from, in a zip that `samebill verify` computes again
@@ -40,19 +41,9 @@ impl Evidence {
             stdout.flush()?;
             return Ok(());
         }
-        write(&output, &zip).map_err(|error| CliError::unreadable(&output, &error))?;
+        write_whole(&output, &zip).map_err(|error| CliError::unreadable(&output, &error))?;
         report(&output, &zip).print(format)
     }
-}
-
-/// Whole or not at all.
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 fn report(path: &Path, zip: &[u8]) -> Report {

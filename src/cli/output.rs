@@ -1,6 +1,8 @@
 //! Results as tables for people, JSON for programs, CSV for spreadsheets.
 
-use std::io::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 
@@ -162,6 +164,26 @@ pub(super) fn rounded(quantity: &str, n: u32) -> String {
     use rust_decimal::{Decimal, RoundingStrategy};
     let Ok(number) = Decimal::from_str_exact(quantity) else { return quantity.to_owned() };
     number.round_dp_with_strategy(n, RoundingStrategy::MidpointAwayFromZero).to_string()
+}
+
+/// Writes a file so that it is there whole or not at all. What a killed run left half written is written anew, and each
+/// part has one writer: somebody else's is replaced, never written into.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let part = path.with_file_name(format!(".{name}.part"));
+    if let Err(error) = fs::remove_file(&part)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    let mut file = File::create_new(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    match fs::rename(&part, path) {
+        // Somebody else has written the same file.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        renamed => renamed,
+    }
 }
 
 #[cfg(test)]

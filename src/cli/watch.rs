@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::client::{Client, Target, escape, query};
 use super::import::OnConflictFlag;
-use super::output::{print_line, remark};
+use super::output::{print_line, remark, write_whole};
 use super::reading::ReadFlags;
 use super::{CliError, Format};
 use crate::words::{CustomerId, Timestamp};
@@ -142,7 +142,7 @@ impl Watch {
         });
         let mut report_place = place.clone().into_os_string();
         report_place.push(".report.json");
-        write_whole(Path::new(&report_place), &report).map_err(unreadable)?;
+        write_whole(Path::new(&report_place), format!("{report:#}\n").as_bytes()).map_err(unreadable)?;
         match fs::rename(path, &place) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             moved => moved.map(|()| Some(report)).map_err(unreadable),
@@ -242,24 +242,4 @@ fn free_place(folder: &Path, path: &Path, sha256: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
     folder.join(format!("{stem}.{}{ending}", &sha256[..12]))
-}
-
-/// Writes a document so that it is there whole or not at all. What a killed run left half written is written anew, and
-/// each file has one writer: somebody else's is replaced, never written into.
-fn write_whole(path: &Path, document: &Value) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let part = path.with_file_name(format!(".{name}.part"));
-    if let Err(error) = fs::remove_file(&part)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(error);
-    }
-    let mut file = File::create_new(&part)?;
-    writeln!(file, "{document:#}")?;
-    file.sync_all()?;
-    match fs::rename(&part, path) {
-        // Somebody else has written the report of the same file.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        renamed => renamed,
-    }
 }

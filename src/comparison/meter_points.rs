@@ -375,9 +375,11 @@ impl Begun {
             return (None, refusals);
         }
         // Two meters of one channel follow each other; where they overlap, the merge refuses them.
-        for of_channel in readings.values_mut() {
+        let in_order = |mut of_channel: Vec<Reading>| {
             of_channel.sort_by_key(|reading| reading.start);
-        }
+            of_channel.into_iter().collect()
+        };
+        let readings = readings.into_iter().map(|(channel, of_channel)| (channel, in_order(of_channel))).collect();
         source.choices = json!(choices);
         source.warnings = json!(warnings);
         let import = UsageImport {

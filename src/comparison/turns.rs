@@ -5,7 +5,8 @@
 //! Whoever holds that lock for long, be it somebody with a console, then takes the connections of everybody else. So
 //! callers wait here first, a few of one customer pass at a time, and nothing is lost: the lock lets one at a time
 //! through anyway. Callers who replace one comparison would all compute its successor, and all but one in vain. This saves
-//! work and waiting; nothing rests on it, and it is off where callers are not joined (`--no-coalescing`).
+//! work and waiting; nothing rests on it. Of connections and supersedes it is off where callers are not joined
+//! (`--no-coalescing`).
 
 use std::collections::HashMap;
 use std::hash::Hash;

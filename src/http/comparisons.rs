@@ -146,12 +146,7 @@ pub(super) async fn get(api: Data<Api>, request: HttpRequest) -> Answered {
     let wanted = entity_tags(&request, &header::IF_NONE_MATCH)?;
     let answer = api.service.by_id(&api.tenant, id).await?;
     let has = answer.view.etag(detail);
-    let unchanged = match wanted {
-        None => false,
-        Some(Tags::Any) => true,
-        Some(Tags::These(tags)) => tags.iter().any(|tag| tag.strip_prefix("W/").unwrap_or(tag) == has),
-    };
-    if unchanged {
+    if wanted.is_some_and(|tags| tags.have(&has)) {
         let mut response = HttpResponse::NotModified();
         describe(&mut response, &answer.view, detail);
         return Ok(response.finish());

@@ -309,8 +309,7 @@ impl From<&ComparisonError> for Problem {
                 }
             }
             ComparisonError::Store(StoreError::StorageFull(cause)) => {
-                let problem =
-                    Self::new(Code::StorageFull, "the disk is full; nothing was stored, repeat the request later");
+                let problem = Self::storage_full();
                 match cause {
                     Some(cause) => problem.caused_by(cause.to_string()),
                     None => problem,
@@ -327,6 +326,11 @@ impl Problem {
     /// A fault of ours: the client gets the request id, the log the cause.
     pub fn internal(cause: impl Into<String>) -> Self {
         Self::new(Code::Internal, "the service failed; the request id names it in the log").caused_by(cause)
+    }
+
+    /// No room for a body or for what was to be stored.
+    pub(super) fn storage_full() -> Self {
+        Self::new(Code::StorageFull, "the disk is full; nothing was stored, repeat the request later")
     }
 
     fn with_billable(self, billable: &[crate::words::PlanReference]) -> Self {

@@ -5,7 +5,7 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::customers::NoParameters;
-use super::request::{Tags, entity_tags, path_id, query};
+use super::request::{entity_tags, path_id, query};
 use super::{Answered, Api};
 use crate::words::ComparisonId;
 
@@ -16,11 +16,7 @@ pub(super) async fn get(api: Data<Api>, request: HttpRequest) -> Answered {
     let wanted = entity_tags(&request, &header::IF_NONE_MATCH)?;
     let evidence = api.service.evidence(&api.tenant, id).await?;
     let tag = format!("\"{}\"", evidence.sha256);
-    let is_known = match wanted {
-        None => false,
-        Some(Tags::Any) => true,
-        Some(Tags::These(tags)) => tags.iter().any(|known| known.strip_prefix("W/").unwrap_or(known) == tag),
-    };
+    let is_known = wanted.is_some_and(|tags| tags.have(&tag));
     let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
     response.insert_header((header::ETAG, tag)).insert_header((header::CACHE_CONTROL, "private, no-cache"));
     if is_known {

@@ -269,6 +269,16 @@ pub(super) enum Tags {
     These(Vec<String>),
 }
 
+impl Tags {
+    /// Whether one of them is this one, weak or strong: what `If-None-Match` compares.
+    pub(super) fn have(&self, tag: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::These(tags) => tags.iter().any(|known| known.strip_prefix("W/").unwrap_or(known) == tag),
+        }
+    }
+}
+
 /// The entity tags of a header.
 ///
 /// # Errors

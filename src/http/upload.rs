@@ -118,9 +118,7 @@ fn spool_problem(error: &io::Error) -> Problem {
     /// EMFILE and ENFILE, which the library gives no kind.
     const TOO_MANY_FILES: [i32; 2] = [24, 23];
     let problem = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Problem::new(Code::StorageFull, "the disk is full; nothing was stored, repeat the request later")
-        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Problem::storage_full(),
         _ if error.raw_os_error().is_some_and(|number| cfg!(unix) && TOO_MANY_FILES.contains(&number)) => {
             Problem::new(Code::Overloaded, "too many files are open; repeat the request later")
         }

@@ -61,7 +61,7 @@ pub(super) async fn import(api: Data<Api>, request: HttpRequest, payload: Payloa
         api.service.blocking(move || usage::read(spooled.file, &options).map(|read| (read, spooled.sha256))).await??;
     let import = UsageImport {
         id: ImportId::new(),
-        readings: parsed.readings.into_iter().map(|(channel, readings)| (channel, readings.to_vec())).collect(),
+        readings: parsed.readings,
         on_conflict,
         fill,
         source: ImportSource {

@@ -49,10 +49,19 @@ struct Row {
     line: u64,
     /// Where it stands in the buffer, if it has no quotes.
     plain: Option<Range<usize>>,
-    /// Its cells without their quotes, if it has some.
-    unquoted: Vec<u8>,
-    /// Where its cells end; of a plain one once they were asked for.
+    /// Where the cells of a plain one end, once they were asked for.
     ends: Vec<usize>,
+    /// One with quotes.
+    quoted: Quoted,
+}
+
+/// A row without its quotes. Rows take turns in the same memory, of which each fills a part.
+#[derive(Debug, Default)]
+struct Quoted {
+    bytes: Vec<u8>,
+    n_bytes: usize,
+    ends: Vec<usize>,
+    n_ends: usize,
 }
 
 /// One row: its cells, trimmed, and the line on which it begins.
@@ -103,7 +112,8 @@ impl<'a> Table<'a> {
                 Line::None => return Ok(false),
                 Line::Quoted => {
                     self.read_quoted()?;
-                    self.row.ends.len() == 1 && self.row.unquoted.trim_ascii().is_empty()
+                    let Quoted { bytes, n_bytes, n_ends, .. } = &self.row.quoted;
+                    *n_ends == 1 && bytes[..*n_bytes].trim_ascii().is_empty()
                 }
                 Line::Plain(line) => {
                     let bytes = &self.buffer[line.clone()];
@@ -131,7 +141,7 @@ impl<'a> Table<'a> {
     /// The row that was reached.
     #[inline]
     pub(super) fn row(&mut self) -> TableRow<'_> {
-        let Row { line, plain, unquoted, ends } = &mut self.row;
+        let Row { line, plain, ends, quoted } = &mut self.row;
         match plain {
             Some(place) => {
                 let bytes = &self.buffer[place.clone()];
@@ -145,7 +155,10 @@ impl<'a> Table<'a> {
                 }
                 TableRow { bytes, ends, n_between: 1, line: *line }
             }
-            None => TableRow { bytes: unquoted, ends, n_between: 0, line: *line },
+            None => {
+                let (bytes, ends) = (&quoted.bytes[..quoted.n_bytes], &quoted.ends[..quoted.n_ends]);
+                TableRow { bytes, ends, n_between: 0, line: *line }
+            }
         }
     }
 
@@ -197,33 +210,34 @@ impl<'a> Table<'a> {
 
     /// Reads a row that has quotes, which may stand on several lines.
     fn read_quoted(&mut self) -> Result<(), UsageError> {
-        let Row { unquoted, ends, plain, .. } = &mut self.row;
-        *plain = None;
-        unquoted.resize(unquoted.capacity().max(1 << 10), 0);
-        ends.resize(ends.capacity().max(1 << 6), 0);
+        self.row.plain = None;
+        let Quoted { bytes, n_bytes: n_bytes_of_row, ends, n_ends: n_ends_of_row } = &mut self.row.quoted;
+        if bytes.is_empty() {
+            bytes.resize(1 << 10, 0);
+            ends.resize(1 << 6, 0);
+        }
         // Rows end at a line feed alone; the carriage return before it is trimmed with the blanks.
         let build = || ReaderBuilder::new().delimiter(self.delimiter).terminator(Terminator::Any(b'\n')).build();
         let grammar = self.grammar.get_or_insert_with(build);
         loop {
             grammar.reset();
             let input = &self.buffer[self.rest.clone()];
-            let (mut result, n_read, mut n_bytes, mut n_ends) = grammar.read_record(input, unquoted, ends);
+            let (mut result, n_read, mut n_bytes, mut n_ends) = grammar.read_record(input, bytes, ends);
             if matches!(result, ReadRecordResult::InputEmpty) && self.is_at_end {
                 // The end of the file ends the row.
                 let (last, _, n_more_bytes, n_more_ends) =
-                    grammar.read_record(&[], &mut unquoted[n_bytes..], &mut ends[n_ends..]);
+                    grammar.read_record(&[], &mut bytes[n_bytes..], &mut ends[n_ends..]);
                 (result, n_bytes, n_ends) = (last, n_bytes + n_more_bytes, n_ends + n_more_ends);
             }
             match result {
-                ReadRecordResult::OutputFull => unquoted.resize(2 * unquoted.len(), 0),
+                ReadRecordResult::OutputFull => bytes.resize(2 * bytes.len(), 0),
                 ReadRecordResult::OutputEndsFull => ends.resize(2 * ends.len(), 0),
                 ReadRecordResult::InputEmpty => {
                     self.fill()?;
                     return self.read_quoted();
                 }
                 ReadRecordResult::Record | ReadRecordResult::End => {
-                    unquoted.truncate(n_bytes);
-                    ends.truncate(n_ends);
+                    (*n_bytes_of_row, *n_ends_of_row) = (n_bytes, n_ends);
                     let n_lines = memchr_iter(b'\n', &input[..n_read]).count() as u64;
                     self.next_line += n_lines.max(1);
                     self.rest.start += n_read;
@@ -345,11 +359,11 @@ mod tests {
     #[test]
     fn rows_longer_than_the_buffer_are_whole_and_far_longer_ones_refused() {
         let long = "x".repeat(3 * BUFFER_BYTES);
-        let text = format!("1,{long}\n\"2\",\"{long}\n\"\n3,{long}");
+        let text = format!("1,{long}\n\"2\",\"{long}\n\"\n3,{long}\n\"4\",\"x\"");
         let read = rows(text.as_bytes());
         assert_eq!(
             read.iter().map(|(line, cells)| (*line, cells[1].len())).collect::<Vec<_>>(),
-            [(1, long.len()), (2, long.len()), (4, long.len())]
+            [(1, long.len()), (2, long.len()), (4, long.len()), (5, 1)]
         );
         for text in ["x".repeat(2 * MAX_ROW_BYTES), format!("1\n\"{}", "x\n".repeat(MAX_ROW_BYTES))] {
             let mut table = Table::new(Box::new(Cursor::new(text.into_bytes())), b',');

@@ -25,10 +25,11 @@ impl Timestamp {
         self.0
     }
 
-    /// One microsecond later: the least step of the record.
+    /// This instant, or the first one after `earlier` (a microsecond later, the least step of the record): what follows on
+    /// something is dated after it, whatever the clocks of the servers say.
     #[must_use]
-    pub fn next(self) -> Self {
-        Self(self.0 + 1)
+    pub fn after(self, earlier: Self) -> Self {
+        self.max(Self(earlier.0 + 1))
     }
 }
 

@@ -115,7 +115,7 @@ on_both_engines! {
         db.import("c-1", hours("2026-06-01".."2026-07-01", 1_000_000));
         let new = db.question("c-1", &["flat"]);
         let export = UsageImport {
-            readings: [(samebill::usage::Channel::export(), hours("2026-06-10".."2026-06-11", 1))].into(),
+            readings: [(samebill::usage::Channel::export(), hours("2026-06-10".."2026-06-11", 1).into_iter().collect())].into(),
             ..crate::database::usage_import(vec![], OnConflict::Replace)
         };
         db.store.import_usage(&db.tenant, &customer("c-1"), &export, db.now()).unwrap();

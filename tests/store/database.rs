@@ -328,7 +328,7 @@ pub(crate) fn plan(document: &str, from: Option<&str>, to: Option<&str>) -> NewP
 pub(crate) fn usage_import(readings: Vec<Reading>, on_conflict: OnConflict) -> UsageImport {
     UsageImport {
         id: ImportId::new(),
-        readings: BTreeMap::from([(Channel::import(), readings)]),
+        readings: BTreeMap::from([(Channel::import(), readings.into_iter().collect())]),
         on_conflict,
         fill: None,
         source: import_source(7),

@@ -84,8 +84,8 @@ on_both_engines! {
         db.import("c-1", hours("2026-06-01".."2026-06-02", 1));
         let import = UsageImport {
             readings: [
-                (Channel::export(), hours("2026-06-01".."2026-06-02", 1)),
-                (Channel::import(), hours("2026-06-01".."2026-06-02", 2)),
+                (Channel::export(), hours("2026-06-01".."2026-06-02", 1).into_iter().collect()),
+                (Channel::import(), hours("2026-06-01".."2026-06-02", 2).into_iter().collect()),
             ]
             .into(),
             ..usage_import(vec![], OnConflict::Refuse)

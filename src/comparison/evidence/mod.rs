@@ -51,10 +51,11 @@ impl Service {
         let tariffs = Arc::clone(&self.tariffs);
         let packed = self.engine.run(&permit, move || {
             let gathered = gather::with_its_terms(gathered, &tariffs, &options)?;
-            pack::pack(&gathered).map_err(|e| ComparisonError::Internal(format!("the evidence cannot be written: {e}")))
+            let zip = pack::pack(&gathered)
+                .map_err(|e| ComparisonError::Internal(format!("the evidence cannot be written: {e}")))?;
+            let sha256 = hex::encode(Sha256::digest(&zip));
+            Ok(Evidence { zip, sha256 })
         });
-        let zip = packed.await??;
-        let sha256 = hex::encode(Sha256::digest(&zip));
-        Ok(Evidence { zip, sha256 })
+        packed.await?
     }
 }

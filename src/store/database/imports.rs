@@ -10,6 +10,7 @@ use crate::store::types::{
 };
 use crate::store::units::{imports, meter_points, reverts};
 use crate::store::{ImportStore, StoreError};
+use crate::usage::Readings;
 use crate::words::{CustomerId, ImportId, TenantId, Timestamp};
 
 impl<E: Engine> ImportStore for Database<E> {
@@ -177,5 +178,5 @@ impl<E: Engine> ImportStore for Database<E> {
 }
 
 fn bytes_of_import(import: &UsageImport) -> usize {
-    2_000 + 3 * import.readings.values().map(Vec::len).sum::<usize>()
+    2_000 + 3 * import.readings.values().map(Readings::len).sum::<usize>()
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::usage::{ChangeSum, Channel, OnConflict, Reading, ReadingChange};
+use crate::usage::{ChangeSum, Channel, OnConflict, Reading, ReadingChange, Readings};
 use crate::words::{ComparisonId, CustomerId, ImportId, Timestamp};
 
 /// Readings to be merged, each channel sorted by start and free of overlap, with a note on where they come from.
@@ -14,7 +14,7 @@ pub struct UsageImport {
     /// Made by this call.
     pub id: ImportId,
     /// By channel; may hold [`crate::usage::Quality::Missing`].
-    pub readings: BTreeMap<Channel, Vec<Reading>>,
+    pub readings: BTreeMap<Channel, Readings>,
     /// Rule for readings that differ.
     pub on_conflict: OnConflict,
     /// Declare gaps as zero, after the merge.

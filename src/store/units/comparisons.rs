@@ -84,7 +84,7 @@ pub(crate) fn supersede<C: Queries>(
     let changes =
         newer_plans.iter().map(|newer| newer.created_at).chain(newer_shared.iter().map(|newer| newer.created_at));
     let known = changes.chain(row.stale_since).fold(row.created_at, Timestamp::max);
-    let at = now.max(known.next());
+    let at = now.after(known);
     let new_id = new.id.as_uuid();
     let n_superseded = connection.supersede_comparison(
         tenant,

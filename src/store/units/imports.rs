@@ -152,7 +152,8 @@ fn plan_import<C: Queries>(
             month_of(reach.end.saturating_add(margin_seconds - LONGEST_INTERVAL_SECONDS))?,
         );
         let (blocks, before) = current(connection, tenant, customer, channel, months)?;
-        let merged = merge(&before, incoming, import.on_conflict).map_err(|error| merge_refusal(channel, &error))?;
+        let merged =
+            merge(&before, &incoming.to_vec(), import.on_conflict).map_err(|error| merge_refusal(channel, &error))?;
         counts.kept += merged.kept;
         counts.unchanged += merged.unchanged;
         let mut after = merged.readings;

@@ -23,8 +23,7 @@ pub(crate) fn put<C: Queries>(
         if is_same(&stored.content, new) {
             return Ok(Put::Unchanged(stored));
         }
-        // Versions are dated in their order, whatever the clocks of the servers say.
-        created_at = now.max(stored.created_at.next());
+        created_at = now.after(stored.created_at);
     }
     let number = newest.checked_add(1).ok_or_else(|| UnitError::Corrupt("plan versions ran out".to_owned()))?;
     let version = PlanVersion { plan_id: id.clone(), version: number.unsigned_abs(), content: new.clone(), created_at };

@@ -24,8 +24,7 @@ pub(crate) fn put<C: Queries>(
     if newest.as_ref().map_or(0, |newest| newest.version) != new.after_version {
         return Ok(None);
     }
-    // Versions are dated in their order, whatever the clocks of the servers say.
-    let created_at = newest.as_ref().map_or(now, |newest| now.max(newest.created_at.next()));
+    let created_at = newest.as_ref().map_or(now, |newest| now.after(newest.created_at));
     if let Some(same) = newest.filter(|newest| newest.content == new.content) {
         return Ok(Some(Put::Unchanged(same)));
     }

@@ -53,7 +53,7 @@ pub(super) fn instant_of_change<C: Queries>(
 ) -> Result<Timestamp, UnitError> {
     let last = connection.usage_revisions_after(&head.tenant_id, &head.id, head.usage_revision - 1, 1)?;
     let earlier = last.iter().map(|entry| entry.created_at).fold(head.updated_at, i64::max);
-    Ok(now.max(Timestamp::from_micros(earlier).next()))
+    Ok(now.after(Timestamp::from_micros(earlier)))
 }
 
 /// The readings of a window as they stood at a revision.

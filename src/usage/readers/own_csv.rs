@@ -8,7 +8,7 @@
 //! | `quality` | optional: `measured` (also when blank), `substituted`, `estimated`, `missing` |
 //!
 //! Columns stand in any order, names in any case. Any other column is refused by name: nothing may be ignored.
-//! Rows stream; what is kept is 24 bytes a value.
+//! Rows stream; what is kept is four bytes a value.
 
 use super::super::collect::{Cell, Collector};
 use super::super::file::{Direction, SeriesLabel};
