@@ -20,15 +20,23 @@ pub(super) struct Cells {
     /// Running sums of each group, `n_slots + 1` of them: a window is one difference. Milliwatt-hours.
     running: Vec<i64>,
     /// Highest power of each group and slot, milliwatts; empty when no plan asked.
-    highest: Vec<i64>,
-    /// The highest of every [`BLOCK`] slots in a row: a long window is looked at block by block.
-    highest_of_blocks: Vec<i64>,
+    highest: Vec<Highest>,
     /// The first slot that starts at a minute of the day or later.
     slot_of_minute: Vec<u16>,
 }
 
-/// Slots of a block.
+/// Slots of a block: the days of a group begin with one.
 const BLOCK: usize = 8;
+
+/// The highest power of a slot, and of its block up to it and from it on: a long window is looked at block by block.
+#[derive(Debug, Clone, Copy, Default)]
+struct Highest {
+    own: i64,
+    /// From the first slot of the block to this one.
+    up_to: i64,
+    /// From this slot to the last one of the block.
+    from: i64,
+}
 
 impl Cells {
     /// Adds up a series whose sums fit ([`sums_fit`]).
@@ -72,32 +80,54 @@ impl Cells {
                 *cell = sum;
             }
         }
-        let highest = maxima.map_or_else(Vec::new, Maxima::into_milliwatts);
-        let of_block = |block: &[i64]| block.iter().copied().max().unwrap_or(0);
-        let highest_of_blocks = highest.chunks_exact(n_slots).flat_map(|row| row.chunks(BLOCK).map(of_block)).collect();
-        Self { n_slots, running, highest, highest_of_blocks, slot_of_minute: slots_of_minutes(slot_seconds) }
-    }
-
-    /// Energy of a group in minutes `[start, end)`, milliwatt-hours.
-    pub(super) fn energy(&self, group: usize, start: u16, end: u16) -> i64 {
-        let row = &self.running[group * (self.n_slots + 1)..];
-        row[self.slot(end)] - row[self.slot(start)]
-    }
-
-    /// Highest power of a group in minutes `[start, end)`, milliwatts; 0 without readings.
-    pub(super) fn highest(&self, group: usize, start: u16, end: u16) -> i64 {
-        let (start, end) = (self.slot(start), self.slot(end));
-        let row = &self.highest[group * self.n_slots..(group + 1) * self.n_slots];
-        let most = |powers: &[i64]| powers.iter().copied().fold(0, i64::max);
-        let (first, last) = (start.div_ceil(BLOCK), end / BLOCK);
-        if first >= last {
-            return most(&row[start..end]);
+        let mut highest = maxima.map_or_else(Vec::new, Maxima::into_cells);
+        for block in highest.chunks_exact_mut(n_slots).flat_map(|row| row.chunks_mut(BLOCK)) {
+            let mut most = 0;
+            for cell in block.iter_mut() {
+                most = cell.own.max(most);
+                cell.up_to = most;
+            }
+            most = 0;
+            for cell in block.iter_mut().rev() {
+                most = cell.own.max(most);
+                cell.from = most;
+            }
         }
-        let blocks = &self.highest_of_blocks[group * self.n_slots.div_ceil(BLOCK)..];
-        most(&row[start..first * BLOCK]).max(most(&blocks[first..last])).max(most(&row[last * BLOCK..end]))
+        Self { n_slots, running, highest, slot_of_minute: slots_of_minutes(slot_seconds) }
     }
 
-    fn slot(&self, minute: u16) -> usize {
+    /// Energy of a group in slots `[start, end)`, milliwatt-hours.
+    #[inline]
+    pub(super) fn energy(&self, group: usize, start: usize, end: usize) -> i64 {
+        let row = &self.running[group * (self.n_slots + 1)..];
+        row[end] - row[start]
+    }
+
+    /// Highest power of a group in slots `[start, end)`, milliwatts; 0 without readings.
+    #[inline]
+    pub(super) fn highest(&self, group: usize, start: usize, end: usize) -> i64 {
+        let row = &self.highest[group * self.n_slots..(group + 1) * self.n_slots];
+        let Some(last) = end.checked_sub(1) else { return 0 };
+        if start / BLOCK == last / BLOCK {
+            return row[start..end].iter().fold(0, |most, cell| most.max(cell.own));
+        }
+        let mut most = row[start].from.max(row[last].up_to);
+        let mut block = start / BLOCK + 1;
+        while block < last / BLOCK {
+            most = most.max(row[block * BLOCK].from);
+            block += 1;
+        }
+        most
+    }
+
+    /// Slots of a day.
+    pub(super) fn n_slots(&self) -> usize {
+        self.n_slots
+    }
+
+    /// The first slot that starts at a minute of the day or later.
+    #[inline]
+    pub(super) fn slot(&self, minute: u16) -> usize {
         usize::from(self.slot_of_minute[usize::from(minute)])
     }
 }
@@ -280,10 +310,11 @@ impl Maxima {
         }
     }
 
-    fn into_milliwatts(self) -> Vec<i64> {
+    fn into_cells(self) -> Vec<Highest> {
+        let cell = |own: i64| Highest { own, ..Highest::default() };
         match self {
-            Self::Narrow { highest, per_hour } => highest.into_iter().map(|h| i64::from(h) * per_hour).collect(),
-            Self::Wide(highest) => highest,
+            Self::Narrow { highest, per_hour } => highest.into_iter().map(|h| cell(i64::from(h) * per_hour)).collect(),
+            Self::Wide(highest) => highest.into_iter().map(cell).collect(),
         }
     }
 }

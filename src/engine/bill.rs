@@ -6,11 +6,11 @@ use chrono::{Datelike, NaiveDate};
 
 use super::condition::WouldBe;
 use super::document::Document;
-use super::lines::Line;
+use super::lines::{Billable, Line, LineRate};
 use super::measure::{Biller, Span, Stop, distinct};
-use super::settle::{Unsettled, settle};
+use super::settle::{Settling, Unsettled};
 use super::terms::Terms;
-use crate::tariff::model::{Charge, Kind};
+use crate::tariff::model::Charge;
 use crate::tariff::number::{Exact, Money};
 use crate::words::BillingPeriod;
 
@@ -21,6 +21,8 @@ pub(super) struct Bills {
     /// What stands on the bills, in the order of the plan's charges.
     pub(super) billed: Vec<BilledLine>,
     pub(super) lines: Vec<Line>,
+    /// The prices of lines that were measured.
+    pub(super) rates: Vec<Exact>,
 }
 
 /// One line of a bill: whose it is, and which.
@@ -59,7 +61,7 @@ pub(super) enum Applied {
 #[derive(Debug, Clone)]
 pub(super) struct ChargeBill {
     pub(super) total: Money,
-    pub(super) n_lines: usize,
+    pub(super) n_lines: u32,
     /// Its lines in [`Bills::lines`]; none where they stand on no bill.
     lines: Range<u32>,
     /// The segments for which the total stands.
@@ -77,6 +79,27 @@ struct Rest {
 }
 
 impl ChargeBill {
+    /// The bill of a month, or of a part of one, that nothing cuts.
+    pub(super) fn uncut(total: Money, lines: Range<usize>, segments: &Range<usize>) -> Self {
+        Self {
+            total,
+            n_lines: small(lines.len()),
+            lines: small(lines.start)..small(lines.end),
+            part: small(segments.start)..small(segments.end),
+            rest: None,
+        }
+    }
+
+    /// The same, on no bill.
+    pub(super) fn without_lines(self) -> Self {
+        Self { lines: 0..0, ..self }
+    }
+
+    /// Whether the total stands for these segments, without a look at other months.
+    pub(super) fn is_uncut_on(&self, segments: &Range<usize>) -> bool {
+        self.rest.is_none() && (self.part.start as usize..self.part.end as usize) == *segments
+    }
+
     /// The money of the parts that lie within segments.
     pub(super) fn within(&self, segments: &Range<usize>) -> Exact {
         let lies_in = |part: &Range<usize>| segments.start <= part.start && part.end <= segments.end;
@@ -116,6 +139,17 @@ impl Charges {
     fn place(&self, document: usize, month: usize, charge: usize) -> usize {
         self.first[document] + charge * self.n_months + month
     }
+
+    /// Where that of a charge under a document in a month is put.
+    pub(super) fn bill_mut(&mut self, document: usize, month: usize, charge: usize) -> &mut Option<ChargeBill> {
+        let place = self.place(document, month, charge);
+        &mut self.bills[place]
+    }
+
+    /// That of a charge under a document in a month, if it is known.
+    pub(super) fn get(&self, document: usize, month: usize, charge: usize) -> Option<&ChargeBill> {
+        self.bills[self.place(document, month, charge)].as_ref()
+    }
 }
 
 impl<'a> Biller<'a> {
@@ -123,16 +157,11 @@ impl<'a> Biller<'a> {
     pub(super) fn bills(mut self) -> Result<Bills, Stop> {
         let frame = &self.ground.frame;
         let months = frame.n_earlier..frame.months.len();
+        self.bill_plain_charges();
         self.bills.months.reserve_exact(months.len());
         for month in months.clone() {
             let bill = self.month_bill(month)?;
             self.bills.months.push(bill);
-            if month == months.start {
-                // The other months have as many lines, or a few more where they are of another season.
-                let more = (self.bills.lines.len() + 3) * (months.len() - 1);
-                self.bills.lines.reserve_exact(more);
-                self.bills.billed.reserve_exact(more);
-            }
         }
         Ok(self.bills)
     }
@@ -148,8 +177,9 @@ impl<'a> Biller<'a> {
                 if !charge.on_bill {
                     continue;
                 }
-                for line in self.charge(document, month, index)?.lines.clone() {
-                    total = total.plus(self.bills.lines[line as usize].money).ok_or(Stop::TooLarge)?;
+                let bill = self.charge(document, month, index)?;
+                total = total.plus(bill.total).ok_or(Stop::TooLarge)?;
+                for line in bill.lines.clone() {
                     let new = BilledLine { document: small(document), charge: small(index), line };
                     if last.is_none() || !self.joins_line(first, new)? {
                         self.bills.billed.push(new);
@@ -160,7 +190,7 @@ impl<'a> Biller<'a> {
         }
         let mut rounding = Money::ZERO;
         if let Some(rule) = last.and_then(|document| self.documents[document].total_rounding) {
-            let rounded = settle(&Exact::from(total), Some(rule))?;
+            let rounded = rule.settle(&Exact::from(total))?;
             rounding = rounded.minus(total).ok_or(Stop::TooLarge)?;
             total = rounded;
         }
@@ -177,18 +207,22 @@ impl<'a> Biller<'a> {
 
     /// Adds a line to the one of the same charge, period, step and price of an earlier version, if there is one.
     fn joins_line(&mut self, first: usize, new: BilledLine) -> Result<bool, Stop> {
-        let Bills { billed, lines, .. } = &self.bills;
+        let Bills { billed, lines, rates, .. } = &self.bills;
         let document = |billed: BilledLine| &self.documents[billed.document as usize];
         let charge = |billed: BilledLine| &document(billed).plan.charges[billed.charge as usize];
         let line = |billed: BilledLine| &lines[billed.line as usize];
         let period_name = |billed: BilledLine| {
             let (split, period) = (charge(billed).split?, line(billed).period?);
-            Some(document(billed).plan.schedules[split].periods[period as usize].as_str())
+            Some(document(billed).plan.schedules[split].periods[usize::from(period)].as_str())
         };
         let series = |billed: BilledLine| {
-            let place = |index: u32| index as usize;
-            let (period, step) = (line(billed).period.map(place), line(billed).step.map(place));
+            let (period, step) = (line(billed).period.map(usize::from), line(billed).step.map(usize::from));
             document(billed).plan.series_of(charge(billed), period, step)
+        };
+        let rate = |billed: BilledLine| match line(billed).rate {
+            LineRate::None => None,
+            LineRate::Known(id) => Some(&document(billed).plan.known.rates[id as usize]),
+            LineRate::Measured(id) => Some(&rates[id as usize]),
         };
         let found = billed[first..].iter().position(|known| {
             let known = *known;
@@ -198,7 +232,7 @@ impl<'a> Biller<'a> {
                 && charge(known).unit == charge(new).unit
                 && period_name(known) == period_name(new)
                 && line(known).step == line(new).step
-                && line(known).rate == line(new).rate
+                && rate(known) == rate(new)
                 && series(known) == series(new)
         });
         let Some(found) = found else { return Ok(false) };
@@ -252,7 +286,8 @@ impl<'a> Biller<'a> {
         lines: &mut Unsettled,
     ) -> Result<ChargeBill, Stop> {
         let document: &'a Document<'a> = &self.documents[span.document];
-        let (charge, terms) = (&document.plan.charges[index], &document.terms[index]);
+        let billable = document.billable(index);
+        let Billable { charge, terms, .. } = billable;
         let mut sums: Vec<(Range<usize>, Exact)> = Vec::new();
         let mut last = 0..0;
         let mut next = span.first;
@@ -263,7 +298,7 @@ impl<'a> Biller<'a> {
                 continue;
             }
             let n_known = lines.len();
-            self.lines(charge, terms, part, lines)?;
+            self.lines(billable, part, lines)?;
             // The last part takes the rest: in a month of one part nothing is added up.
             if part.end < span.end {
                 sums.push((part.segments(), lines.sum(n_known)));
@@ -271,16 +306,16 @@ impl<'a> Biller<'a> {
                 last = part.segments();
             }
             if n_known > 0 {
-                lines.join(n_known);
+                lines.join(n_known, &self.bills.rates);
             }
         }
-        if charge.kind == Kind::Minimum {
+        if charge.drops_zeros() {
             lines.drop_zeros();
         }
-        let total = lines.settle(terms.rounding)?;
+        let total = lines.settle(&terms.settling)?;
         let mut bill = ChargeBill {
             total,
-            n_lines: lines.len(),
+            n_lines: small(lines.len()),
             lines: 0..0,
             part: small(last.start)..small(last.end),
             rest: None,
@@ -336,7 +371,7 @@ fn share_out(sums: &[(Range<usize>, Exact)], total: Money) -> Result<Vec<(Range<
     let mut rest = total;
     let mut amounts = Vec::with_capacity(sums.len());
     for (i, (segments, sum)) in sums.iter().enumerate() {
-        let money = if i + 1 == sums.len() { rest } else { settle(sum, None)? };
+        let money = if i + 1 == sums.len() { rest } else { Settling::new(None).settle(sum)? };
         rest = rest.minus(money).ok_or(Stop::TooLarge)?;
         amounts.push((segments.clone(), money));
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::document::Document;
 use super::ladder::{self, Ladder, Slice};
-use super::measure::{Biller, Span, Stop, kwh, period_index};
-use crate::tariff::model::{Charge, EnergySpec, Measure, Resets};
+use super::measure::{Biller, Span, Stop, kwh};
+use crate::tariff::model::{Charge, EnergySpec, Measure, Resets, period_index};
 use crate::tariff::number::Exact;
 use crate::tariff::{TierAllocation, TierScope};
 

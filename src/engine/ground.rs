@@ -251,33 +251,32 @@ impl Table {
         let cells = grain.and_then(|grain| ground.channels.get(&read.channel)?.cells.get(&grain));
         let Some(cells) = cells else { return table };
         let (one_by_one, days) = schedule.map_or_else(Default::default, |s| during::read_one_by_one(frame, s));
+        let windows = schedule.map_or_else(Windows::default, |schedule| Windows::new(schedule, cells, has_demand));
         for (segment, groups) in frame.segment_groups.iter().enumerate() {
             for group in groups.clone() {
                 if one_by_one.get(group).is_some_and(|one_by_one| *one_by_one) {
                     continue;
                 }
-                let day = frame.group_days[group];
                 let row = segment * width;
+                let all = cells.energy(group, 0, cells.n_slots());
                 let Some(schedule) = schedule else {
-                    table.energy[row] += cells.energy(group, 0, 1440);
+                    table.energy[row] += all;
                     if read.maxima {
-                        table.highest[row] = table.highest[row].max(cells.highest(group, 0, 1440));
+                        table.highest[row] = table.highest[row].max(cells.highest(group, 0, cells.n_slots()));
                     }
                     continue;
                 };
-                let pattern = schedule.pattern(day, ground.calendars);
                 let mut covered = 0;
-                for stretch in pattern {
-                    let cell = row + usize::from(stretch.period);
-                    let energy = cells.energy(group, stretch.start, stretch.end);
-                    table.energy[cell] += energy;
+                for window in windows.of(schedule.pattern_index(frame.group_days[group], ground.calendars)) {
+                    let energy = cells.energy(group, window.start, window.end);
+                    table.energy[row + window.period] += energy;
                     covered += energy;
-                    if has_demand.get(usize::from(stretch.period)) == Some(&true) {
-                        let highest = cells.highest(group, stretch.start, stretch.end);
-                        table.highest[cell] = table.highest[cell].max(highest);
+                    if window.has_demand {
+                        let highest = &mut table.highest[row + window.period];
+                        *highest = cells.highest(group, window.start, window.end).max(*highest);
                     }
                 }
-                table.energy[row + width - 1] += cells.energy(group, 0, 1440) - covered;
+                table.energy[row + width - 1] += all - covered;
             }
         }
         for day in days {
@@ -311,6 +310,16 @@ impl Table {
             sum += self.energy[segment * self.width + period];
         }
         sum
+    }
+
+    /// Energy of a period by segment, milliwatt-hours: in the first of every `width` numbers.
+    pub(super) fn energy_by_segment(&self, period: usize) -> (&[i64], usize) {
+        (&self.energy[period..], self.width)
+    }
+
+    /// Highest power of a period by segment, milliwatts: in the first of every `width` numbers.
+    pub(super) fn highest_by_segment(&self, period: usize) -> (&[i64], usize) {
+        (&self.highest[period..], self.width)
     }
 
     /// Energy in no period of the schedule, milliwatt-hours.
@@ -386,6 +395,50 @@ impl Table {
                 }
             }
         }
+    }
+}
+
+/// The patterns of a schedule at the slots of a channel.
+#[derive(Default)]
+struct Windows {
+    /// Pattern after pattern.
+    windows: Vec<Window>,
+    /// Where each pattern ends.
+    ends: Vec<usize>,
+}
+
+/// A period of a day, in slots.
+struct Window {
+    start: usize,
+    end: usize,
+    period: usize,
+    has_demand: bool,
+}
+
+impl Windows {
+    /// * `has_demand`: by period, whether its highest power is asked for; periods past the end are not.
+    fn new(schedule: &Schedule, cells: &Cells, has_demand: &[bool]) -> Self {
+        let patterns = schedule.patterns();
+        let mut all = Self {
+            windows: Vec::with_capacity(patterns.iter().map(Vec::len).sum()),
+            ends: Vec::with_capacity(patterns.len()),
+        };
+        for pattern in patterns {
+            all.windows.extend(pattern.iter().map(|stretch| Window {
+                start: cells.slot(stretch.start),
+                end: cells.slot(stretch.end),
+                period: usize::from(stretch.period),
+                has_demand: has_demand.get(usize::from(stretch.period)) == Some(&true),
+            }));
+            all.ends.push(all.windows.len());
+        }
+        all
+    }
+
+    #[inline]
+    fn of(&self, pattern: usize) -> &[Window] {
+        let first = pattern.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.windows[first..self.ends[pattern]]
     }
 }
 

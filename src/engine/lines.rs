@@ -5,21 +5,40 @@ use super::fill;
 use super::ladder::{Ladder, Slice};
 use super::measure::{Biller, Span, Stop};
 use super::settle::Unsettled;
-use super::terms::{Bounds, Rate, Terms, Way, of_a_hundred, signed};
+use super::terms::{Terms, Way};
 use crate::tariff::BrokenMonthBounds;
-use crate::tariff::model::{BoundsPer, Charge, Part, Per, PeriodRef, Resets, StepPrice};
+use crate::tariff::model::{Bounds, BoundsPer, Charge, ChargeFacts, Part, Per, PeriodRef, Rate, Resets, StepPrice};
 use crate::tariff::number::{Exact, Money};
 
 /// A line before it is written down.
 #[derive(Debug)]
 pub(super) struct Line {
     /// Index of the period in the charge's schedule.
-    pub(super) period: Option<u32>,
+    pub(super) period: Option<u16>,
     /// Index of the step, where the ladder has more than one.
-    pub(super) step: Option<u32>,
+    pub(super) step: Option<u16>,
+    pub(super) rate: LineRate,
     pub(super) quantity: Exact,
-    pub(super) rate: Option<Exact>,
     pub(super) money: Money,
+}
+
+/// The price of one unit on a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineRate {
+    /// There is no single one.
+    None,
+    /// The same in every month: index into the plan's rates.
+    Known(u32),
+    /// Measured: index into the rates of the bills.
+    Measured(u32),
+}
+
+/// A charge as it is billed: what its document says, and what the question makes of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Billable<'a> {
+    pub(super) charge: &'a Charge,
+    pub(super) facts: &'a ChargeFacts,
+    pub(super) terms: &'a Terms,
 }
 
 /// Room for the numbers of one part of one charge, used again and again.
@@ -42,49 +61,37 @@ impl Work {
 
 impl<'a> Biller<'a> {
     /// Adds the lines of one part of a billing month, unrounded.
-    pub(super) fn lines(
-        &mut self,
-        charge: &'a Charge,
-        terms: &'a Terms,
-        span: Span,
-        lines: &mut Unsettled,
-    ) -> Result<(), Stop> {
-        Self::check_covered(charge, terms, &self.documents[span.document], span)?;
-        if terms.way == Way::Open && !terms.has_amounts {
-            return self.open_lines(charge, terms, span, lines);
+    pub(super) fn lines(&mut self, billable: Billable<'a>, span: Span, lines: &mut Unsettled) -> Result<(), Stop> {
+        Self::check_covered(billable, &self.documents[span.document], span)?;
+        if billable.terms.way == Way::Open && !billable.facts.has_amounts {
+            return self.open_lines(billable, span, lines);
         }
         // A price or a bound can refer to other charges, which then want room of their own.
         let mut work = self.spare_work.pop().unwrap_or_default();
-        let result = self
-            .slices(charge, terms, span, &mut work)
-            .and_then(|()| self.priced(charge, terms, span, &work.slices, lines));
+        let result =
+            self.slices(billable, span, &mut work).and_then(|()| self.priced(billable, span, &work.slices, lines));
         work.clear();
         self.spare_work.push(work);
         result
     }
 
     /// The lines of a charge without a ladder: each quantity at its price.
-    fn open_lines(
-        &mut self,
-        charge: &'a Charge,
-        terms: &'a Terms,
-        span: Span,
-        lines: &mut Unsettled,
-    ) -> Result<(), Stop> {
+    fn open_lines(&mut self, billable: Billable<'a>, span: Span, lines: &mut Unsettled) -> Result<(), Stop> {
+        let Billable { charge, facts, .. } = billable;
         for (index, part) in charge.parts.iter().enumerate() {
-            let quantity = self.quantity(terms.parts[index].quantity, span)?;
+            let quantity = self.quantity(facts.parts[index].quantity, span)?;
             if let Some(per) = self.per(charge, period_of(charge, part), span)? {
-                self.add_line(charge, terms, (index, 0), quantity, &per, span, lines)?;
+                self.add_line(billable, (index, 0), quantity, &per, span, lines)?;
             }
         }
         Ok(())
     }
 
     /// Energy that no rule of the schedule covers has no price.
-    fn check_covered(charge: &Charge, terms: &Terms, document: &Document<'_>, span: Span) -> Result<(), Stop> {
-        for table in &terms.covered {
+    fn check_covered(billable: Billable<'_>, document: &Document<'_>, span: Span) -> Result<(), Stop> {
+        for table in &billable.facts.covered {
             if document.tables[*table as usize].energy_outside(span.segments()) != 0 {
-                let name = charge.split.map_or("", |schedule| &document.plan.schedules[schedule].name);
+                let name = billable.charge.split.map_or("", |schedule| &document.plan.schedules[schedule].name);
                 let message =
                     format!("the schedule {name:?} leaves hours without a period, and energy was used in them");
                 return Err(Stop::fault("energy_without_price", message));
@@ -94,26 +101,27 @@ impl<'a> Biller<'a> {
     }
 
     /// The slices of each part, by the rules of the charge's ladders.
-    fn slices(&mut self, charge: &'a Charge, terms: &'a Terms, span: Span, work: &mut Work) -> Result<(), Stop> {
+    fn slices(&mut self, billable: Billable<'a>, span: Span, work: &mut Work) -> Result<(), Stop> {
         let Work { bounds, quantities, slices } = work;
-        let bounds = self.bounds(charge, terms, span, bounds)?;
+        let Billable { charge, facts, terms } = billable;
+        let bounds = self.bounds(charge, facts, span, bounds)?;
         let ladder =
-            |part: usize| Ladder { steps: &charge.parts[part].steps, bounds: terms.parts[part].bounds(bounds) };
+            |part: usize| Ladder { steps: &charge.parts[part].steps, bounds: facts.parts[part].bounds(bounds) };
         match terms.way {
             Way::Open => {
-                for (i, part) in terms.parts.iter().enumerate() {
+                for (i, part) in facts.parts.iter().enumerate() {
                     slices.push((i, Slice::once(0, self.quantity(part.quantity, span)?)));
                 }
             }
             Way::Chosen(id) => {
                 let chosen = self.measure(id, span)?;
-                for (i, part) in terms.parts.iter().enumerate() {
+                for (i, part) in facts.parts.iter().enumerate() {
                     let step = ladder(i).step_of(&chosen)?;
                     slices.push((i, Slice::once(step, self.quantity(part.quantity, span)?)));
                 }
             }
             Way::AtOnce => {
-                for part in &terms.parts {
+                for part in &facts.parts {
                     quantities.push(self.quantity(part.quantity, span)?);
                 }
                 fill::prorated(ladder, quantities, terms.rules.scope, slices)?;
@@ -132,16 +140,16 @@ impl<'a> Biller<'a> {
     fn bounds<'b>(
         &mut self,
         charge: &'a Charge,
-        terms: &'b Terms,
+        facts: &'b ChargeFacts,
         span: Span,
         room: &'b mut Vec<Exact>,
     ) -> Result<&'b [Exact], Stop> {
-        if matches!(terms.bounds, Bounds::None) {
+        if matches!(facts.bounds, Bounds::None) {
             return Ok(&[]);
         }
         let scale = self.bound_scale(charge, span)?;
-        if let (Bounds::Known(bounds), None) = (&terms.bounds, &scale) {
-            return Ok(bounds);
+        if let (Bounds::Known { exact, .. }, None) = (&facts.bounds, &scale) {
+            return Ok(exact);
         }
         for part in &charge.parts {
             let first = room.len();
@@ -186,22 +194,22 @@ impl<'a> Biller<'a> {
     /// The lines of the slices of each part.
     fn priced(
         &mut self,
-        charge: &'a Charge,
-        terms: &'a Terms,
+        billable: Billable<'a>,
         span: Span,
         slices: &[(usize, Slice)],
         lines: &mut Unsettled,
     ) -> Result<(), Stop> {
-        let is_scaled = terms.has_amounts && charge.extensive && charge.resets == Resets::BillingMonth;
+        let Billable { charge, facts, .. } = billable;
+        let is_scaled = facts.has_amounts && charge.extensive && charge.resets == Resets::BillingMonth;
         let amount_scale = if is_scaled { self.share_of_month(span) } else { None };
         for of_part in slices.chunk_by(|a, b| a.0 == b.0) {
             let index = of_part[0].0;
             let part = &charge.parts[index];
             let Some(per) = self.per(charge, period_of(charge, part), span)? else { continue };
             for (_, slice) in of_part {
-                self.add_line(charge, terms, (index, slice.step), slice.quantity.clone(), &per, span, lines)?;
+                self.add_line(billable, (index, slice.step), slice.quantity.clone(), &per, span, lines)?;
                 if let Some(id) = part.steps[slice.step].amount {
-                    let amount = signed(charge, self.measure(id, span)?);
+                    let amount = charge.signed(self.measure(id, span)?);
                     let n_times = Exact::whole(slice.n_reached).times(&per);
                     let n_times = amount_scale.as_ref().map_or(n_times.clone(), |scale| n_times.times(scale));
                     lines.add_amount(&amount.times(&n_times))?;
@@ -214,38 +222,30 @@ impl<'a> Biller<'a> {
     /// Adds the line of one slice at the price of its step, the step's own amount left out.
     ///
     /// * `(part, step)`: where the slice lies.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the place of the slice in the plan, the factor, the days, the lines"
-    )]
     fn add_line(
         &mut self,
-        charge: &'a Charge,
-        terms: &'a Terms,
+        Billable { charge, facts, .. }: Billable<'a>,
         (part, step): (usize, usize),
         quantity: Exact,
         per: &Exact,
         span: Span,
         lines: &mut Unsettled,
     ) -> Result<(), Stop> {
-        let part = &terms.parts[part];
+        let part = &facts.parts[part];
         let quantity = if per.is_one() { quantity } else { quantity.times(per) };
-        let (rate, exact) = match &terms.rates[part.first_step + step] {
-            Rate::Free => (None, Exact::ZERO),
-            Rate::Known(rate) => (Some(rate.clone()), quantity.times(rate)),
-            Rate::Measured(price) => self.measured_price(charge, *price, &quantity, per, span)?,
+        let (rate, exact) = match facts.rates[part.first_step + step] {
+            Rate::Free => (LineRate::None, Exact::ZERO),
+            Rate::Known(id) => {
+                (LineRate::Known(id), quantity.times(&self.documents[span.document].plan.known.rates[id as usize]))
+            }
+            Rate::Measured(price) => self.measured_price(charge, price, &quantity, per, span)?,
         };
         if exact.is_too_large() {
             return Err(Stop::TooLarge);
         }
         lines.exact.push(exact);
-        lines.lines.push(Line {
-            period: part.period,
-            step: part.has_steps.then(|| small(step)),
-            quantity,
-            rate,
-            money: Money::ZERO,
-        });
+        let step = part.has_steps.then(|| small_step(step));
+        lines.lines.push(Line { period: part.period, step, rate, quantity, money: Money::ZERO });
         Ok(())
     }
 
@@ -257,17 +257,20 @@ impl<'a> Biller<'a> {
         quantity: &Exact,
         per: &Exact,
         span: Span,
-    ) -> Result<(Option<Exact>, Exact), Stop> {
+    ) -> Result<(LineRate, Exact), Stop> {
         let rate = match price {
             StepPrice::Series { cost, factor, adder } => {
-                return Ok((None, signed(charge, self.by_series((cost, factor, adder), quantity, per, span)?)));
+                let cost = self.by_series((cost, factor, adder), quantity, per, span)?;
+                return Ok((LineRate::None, charge.signed(cost)));
             }
             StepPrice::Price(id) => self.measure(id, span)?,
-            StepPrice::Percent(id) => of_a_hundred(&self.measure(id, span)?),
+            StepPrice::Percent(id) => self.measure(id, span)?.of_a_hundred(),
         };
-        let rate = signed(charge, rate);
+        let rate = charge.signed(rate);
         let exact = quantity.times(&rate);
-        Ok((Some(rate), exact))
+        self.bills.rates.push(rate);
+        let last = u32::try_from(self.bills.rates.len() - 1).expect("a year of bills has fewer lines");
+        Ok((LineRate::Measured(last), exact))
     }
 
     /// The factor of a charge in one of its periods; `None` where the period occurs on no day.
@@ -301,6 +304,7 @@ fn period_of(charge: &Charge, part: &Part) -> Option<PeriodRef> {
     charge.split.zip(part.period).map(|(schedule, period)| PeriodRef { schedule, period })
 }
 
-fn small(index: usize) -> u32 {
-    u32::try_from(index).expect("a plan has at most 10,000 periods and 1,000 steps")
+/// A step as a line names it.
+pub(super) fn small_step(step: usize) -> u16 {
+    u16::try_from(step).expect("a plan has at most 1,000 steps")
 }

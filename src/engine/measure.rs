@@ -8,14 +8,15 @@ use chrono::{Datelike, NaiveDate};
 
 use super::bill::{Bills, Charges};
 use super::count::days_in_year;
-use super::document::{Cell, Document, Quantity};
+use super::document::Document;
 use super::frame::Frame;
 use super::ground::{Ground, Table};
 use super::lines::Work;
 use super::settle::Unsettled;
 use super::{PlanToBill, Question, VersionInForce};
 use crate::tariff::model::{
-    Charge, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PeriodRef, PlanPlace, Take,
+    Cell, Charge, MILLIONTHS, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PlanPlace, Quantity, Take,
+    period_index,
 };
 use crate::tariff::number::{Decimal, Exact};
 use crate::tariff::{ConventionOverrides, DatedValues, MissingHistory};
@@ -98,7 +99,7 @@ impl InForce {
 
 /// A value that was asked for, with the earlier months that it wanted and that no readings cover.
 #[derive(Debug, Clone)]
-struct Known {
+struct Remembered {
     span: Span,
     value: Exact,
     missing_history: Vec<NaiveDate>,
@@ -113,7 +114,7 @@ pub(super) struct Biller<'a> {
     /// Earlier months that look-backs wanted and no readings cover, each as often as it was asked for.
     pub(super) missing_history: Vec<NaiveDate>,
     /// By document and kept measure.
-    known: Vec<Vec<Vec<Known>>>,
+    known: Vec<Vec<Vec<Remembered>>>,
     pub(super) charges: Charges,
     /// What is billed so far.
     pub(super) bills: Bills,
@@ -137,7 +138,7 @@ impl<'a> Biller<'a> {
             documents,
             in_force,
             missing_history: Vec::new(),
-            known: documents.iter().map(|document| vec![Vec::new(); document.n_kept]).collect(),
+            known: documents.iter().map(|document| vec![Vec::new(); document.plan.known.n_kept]).collect(),
             charges: Charges::new(documents, ground.frame.months.len()),
             bills: Bills::default(),
             month: 0,
@@ -171,6 +172,7 @@ impl<'a> Biller<'a> {
             Quantity::Highest(Cell { table, period }) => {
                 Ok(kwh(document.tables[table as usize].highest(span.segments(), period as usize)))
             }
+            Quantity::Constant(millionths) => Ok(kwh(millionths)),
             Quantity::Measured(id) => self.measure(id, span),
         }
     }
@@ -212,7 +214,7 @@ impl<'a> Biller<'a> {
                 self.measure(id, span)?
             }
             made => {
-                let kept = document.kept[id].expect("what is made of other measures is kept") as usize;
+                let kept = document.plan.known.kept[id].expect("what is made of other measures is kept") as usize;
                 let known = self.known[span.document][kept].iter().rev().find(|known| known.span == span);
                 if let Some(known) = known {
                     self.missing_history.extend(&known.missing_history);
@@ -221,7 +223,7 @@ impl<'a> Biller<'a> {
                 let n_missing = self.missing_history.len();
                 let value = self.made(id, made, document, span)?;
                 let missing_history = distinct(&self.missing_history[n_missing..]);
-                let known = Known { span, value: value.clone(), missing_history };
+                let known = Remembered { span, value: value.clone(), missing_history };
                 self.known[span.document][kept].push(known);
                 value
             }
@@ -469,15 +471,10 @@ pub(super) fn distinct(dates: &[NaiveDate]) -> Vec<NaiveDate> {
     distinct
 }
 
-/// The place of a period in its table; 0 without a schedule.
-pub(super) fn period_index(period: Option<PeriodRef>) -> usize {
-    period.map_or(0, |period| period.period)
-}
-
 /// Milliwatt-hours as kWh, or milliwatts as kW.
 #[inline]
 pub(super) fn kwh(milliwatt_hours: i64) -> Exact {
-    Exact::scaled(i128::from(milliwatt_hours), 6)
+    Exact::scaled(i128::from(milliwatt_hours), MILLIONTHS)
 }
 
 /// Import less export, milliwatt-hours.

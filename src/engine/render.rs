@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bill::{BilledLine, Bills};
 use super::condition::WouldBe;
-use super::lines::Line;
+use super::lines::{Line, LineRate};
 use super::result::{
     ComparisonResult, LineItem, LineSeries, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary,
 };
@@ -41,7 +41,7 @@ pub(super) fn plan(
     let mut by_kind: BTreeMap<&str, Money> = BTreeMap::new();
     let mut not_applied: Vec<(NotApplied, Option<Money>)> = Vec::new();
     let mut missing_history = false;
-    let Bills { months, billed, lines } = bills;
+    let Bills { months, billed, lines, rates } = bills;
     let mut periods = Vec::with_capacity(months.len());
     for month in months {
         let mut add = |kind: Kind, money: Money| {
@@ -58,7 +58,7 @@ pub(super) fn plan(
             let line = &lines[billed.line as usize];
             let kind = documents[billed.document as usize].plan.charges[billed.charge as usize].kind;
             add(kind, line.money)?;
-            line_items.push(line_item(documents, *billed, line)?);
+            line_items.push(line_item(documents, *billed, line, &rates)?);
         }
         if !month.rounding.is_zero() {
             add(Kind::Rounding, month.rounding)?;
@@ -127,10 +127,21 @@ fn add_not_applied(
     Ok(())
 }
 
-fn line_item(documents: &[Edition<'_>], billed: BilledLine, line: &Line) -> Result<LineItem, EngineError> {
+/// * `rates`: those of lines that were measured.
+fn line_item(
+    documents: &[Edition<'_>],
+    billed: BilledLine,
+    line: &Line,
+    rates: &[Exact],
+) -> Result<LineItem, EngineError> {
     let document = &documents[billed.document as usize];
     let charge = &document.plan.charges[billed.charge as usize];
-    let (period, step) = (line.period.map(|period| period as usize), line.step.map(|step| step as usize));
+    let (period, step) = (line.period.map(usize::from), line.step.map(usize::from));
+    let rate = match line.rate {
+        LineRate::None => None,
+        LineRate::Known(id) => Some(&document.plan.known.rates[id as usize]),
+        LineRate::Measured(id) => Some(&rates[id as usize]),
+    };
     let tou_period = charge.split.zip(period).map(|(s, p)| document.plan.schedules[s].periods[p].clone());
     let included = document.plan.sources[charge.source].included.as_ref();
     Ok(LineItem {
@@ -140,10 +151,10 @@ fn line_item(documents: &[Edition<'_>], billed: BilledLine, line: &Line) -> Resu
         plan_version: included.map_or(document.version, |included| included.version),
         included_plan_id: included.map(|included| included.plan_id.as_str().to_owned()),
         tou_period,
-        tier: line.step.map(|step| step + 1),
+        tier: line.step.map(|step| u32::from(step) + 1),
         quantity: line.quantity.text(0).ok_or(EngineError::TooLarge)?,
         unit: charge.unit.clone(),
-        rate: line.rate.as_ref().map(|rate| rate.text(0).ok_or(EngineError::TooLarge)).transpose()?,
+        rate: rate.map(|rate| rate.text(0).ok_or(EngineError::TooLarge)).transpose()?,
         price_series: match document.plan.series_of(charge, period, step) {
             Some(series) => {
                 let mean_rate = mean(line.money, &line.quantity)?;

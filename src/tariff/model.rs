@@ -1,6 +1,7 @@
 //! The checked tariff: schedules, measures, ladders, roundings, and the charges made of them, with every default
 //! filled in and every name replaced by an index.
 
+mod known;
 mod measure;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::NaiveDate;
 use chrono_tz::Tz;
 
+pub(crate) use self::known::{
+    Bounds, Cell, ChargeFacts, Known, MILLIONTHS, PartFacts, PlainRate, Quantity, Rate, period_index,
+};
 pub(crate) use self::measure::{
     CostRead, CostSpec, DayValue, DemandSpec, Distinct, EnergySpec, Measure, NetEnergySpec, NetPart, OverMonths, Read,
     Take, TimeUnit,
@@ -60,6 +64,8 @@ pub(crate) struct Plan {
     pub(crate) reads: BTreeSet<Read>,
     /// What its charges price by series, each once.
     pub(crate) costs: BTreeSet<CostRead>,
+    /// What no month and no question changes.
+    pub(crate) known: Known,
 }
 
 /// What a charge is, for the reader.

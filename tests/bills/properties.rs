@@ -50,6 +50,41 @@ const CALLED: &str = r#"{"name": "called", "currency": "USD",
         "called": "0.9", "day": {"series": "spot", "factor": "1.05"}, "rest": "0.1"}},
     {"id": "demand", "kind": "demand", "schedule": "s", "prices": {"called": "3", "day": "1"}}]}"#;
 
+/// What a charge can be with known prices and bounds: seasons that end within a month, roundings of its own, ladders of
+/// every kind, a credit, measures made of others.
+const PLAIN: &str = r#"{"name": "plain", "currency": "USD",
+    "schedules": {"tou": {"periods": [{"period": "on", "days": "weekdays", "hours": ["15:00-20:00"]},
+        {"period": "night", "hours": ["22:00-05:00"]}, {"period": "off"}]},
+        "season": {"periods": [{"period": "cold", "season": "11-10/03-01"}, {"period": "mild"}]}},
+    "measures": {"half": {"times": [{"energy": {}}, "0.5"]}, "odd": {"divide": [{"energy": {}}, "7"]}},
+    "charges": [
+    {"id": "service", "kind": "fixed", "price": "0.4321", "per": "day"},
+    {"id": "meter", "kind": "fixed", "price": "3.1", "rounding": {"to": "0.05", "mode": "up"}},
+    {"id": "grid", "kind": "fixed", "schedule": "season", "prices": {"cold": "0.5", "mild": "0.25"}, "per": "day"},
+    {"id": "once", "kind": "fixed", "schedule": "season", "prices": {"cold": "7", "mild": "6"}, "per": "billing_period"},
+    {"id": "edge", "kind": "energy", "steps": [{"to": "0.745", "price": "0.1"}, {"to": "1.49", "price": "0.2"}, {"price": "0.3"}]},
+    {"id": "seasonal", "kind": "energy", "schedule": "season", "prices": {"cold": "0.11", "mild": "0.1"}},
+    {"id": "alone", "kind": "energy", "schedule": "tou", "tier_scope": "per_period", "steps": {
+        "on": [{"to": "70", "price": "0.31"}, {"price": "0.43"}],
+        "night": [{"to": "150", "price": "0.07"}, {"price": "0.08"}], "off": [{"price": "0.17"}]}},
+    {"id": "together", "kind": "energy", "schedule": "tou", "rounding": "0.01", "steps": {
+        "on": [{"to": "70.5", "price": "0.31"}, {"to": "200", "price": "0.43", "whole": true}, {"price": "0.5"}],
+        "night": [{"to": "150.000001", "price": "0.07"}, {"price": "-0.08"}], "off": [{"price": "0.17"}]}},
+    {"id": "whole", "kind": "adder", "steps": [
+        {"to": "100", "price": "0.001"}, {"to": "300", "price": "0.002"}, {"price": "0.0005", "whole": true}]},
+    {"id": "peaks", "kind": "demand", "schedule": "tou", "steps": {
+        "on": [{"to": "2", "price": "3.21"}, {"price": "4"}], "off": [{"price": "1"}]}},
+    {"id": "peak_by_season", "kind": "demand", "schedule": "season", "prices": {"cold": "2", "mild": "1"}},
+    {"id": "peak_of_period", "kind": "demand", "schedule": "tou", "period": "on", "price": "0.7"},
+    {"id": "capacity", "kind": "fixed", "capacity": "contract_kw", "price": "0.75"},
+    {"id": "made", "kind": "adder", "measure": "half", "steps": [{"to": "100", "price": "0.01"}, {"price": "0.02"}]},
+    {"id": "odd", "kind": "adder", "measure": "odd", "price": "0.01"},
+    {"id": "rebate", "kind": "discount", "percent": "3", "on": ["together", "alone"]},
+    {"id": "minimum", "kind": "minimum", "floor": "90", "of": ["together", "service"]},
+    {"id": "tax", "kind": "tax", "percent": "6.25"},
+    {"id": "levy", "kind": "tax", "percent": "1.5", "on": ["tax", "peaks"], "rounding": {"to": "0.01", "mode": "down"}}],
+    "rounding": ROUNDING}"#;
+
 /// Roundings of lines and totals, of every mode.
 const ROUNDINGS: [&str; 7] = [
     r"{}",
@@ -62,7 +97,11 @@ const ROUNDINGS: [&str; 7] = [
 ];
 
 fn tiered(rounding: usize) -> String {
-    TIERED.replace("ROUNDING", ROUNDINGS[rounding % ROUNDINGS.len()])
+    rounded(TIERED, rounding)
+}
+
+fn rounded(document: &str, rounding: usize) -> String {
+    document.replace("ROUNDING", ROUNDINGS[rounding % ROUNDINGS.len()])
 }
 
 fn plan(reference: &str, document: &str) -> PlanToBill {
@@ -124,6 +163,34 @@ proptest! {
         prop_assert_eq!(sum, decimal(&bill.total));
         let subtotals: Decimal = bill.subtotals.values().map(|amount| decimal(amount)).sum();
         prop_assert_eq!(subtotals, sum);
+    }
+
+    /// Most charges are billed from whole numbers at once; a date that cuts a charge, were it years away, leads past that.
+    #[test]
+    fn a_charge_that_began_years_ago_costs_what_it_costs_without_a_date(
+        kwh in prop_oneof![prop::collection::vec(-400_000i64..2_000_000, 1..60), prop::collection::vec(1_000i64..3_000, 1)],
+        rounding in 0usize..7, scale in 0u32..4,
+    ) {
+        // A thousandth of a kWh in each of 745 hours lies on a bound.
+        let kwh: Vec<i64> = kwh.into_iter().map(|value| if value % 2 == 0 { value / 10i64.pow(scale) } else { value / 1_000 * 1_000 }).collect();
+        for document in [PLAIN, TIERED] {
+            let plain = rounded(document, rounding);
+            let dated = plain.replace("{\"id\": ", "{\"from\": \"2001-01-01\", \"id\": ");
+            let bill = |document: &str| {
+                let mut question = ask(&hourly(&kwh), vec![plan("plan", document)]);
+                let contract = samebill::words::AttributeValue::Number(decimal("12.5"));
+                question.attributes.insert("contract_kw".to_owned(), contract);
+                question.options.min_coverage = Decimal::ZERO;
+                compare(&question)
+            };
+            match (bill(&plain), bill(&dated)) {
+                (Ok(plain), Ok(dated)) => prop_assert_eq!(plain, dated),
+                (plain, dated) => {
+                    prop_assert!(kwh.iter().any(|value| *value < 0), "{plain:?}");
+                    prop_assert_eq!(format!("{plain:?}"), format!("{dated:?}"));
+                }
+            }
+        }
     }
 
     #[test]

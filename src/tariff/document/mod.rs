@@ -25,7 +25,7 @@ use self::walk::{Faults, Node, Object};
 use super::conventions::ConventionOverrides;
 use super::currency::currency_decimals;
 use super::json::Json;
-use super::model::{Charge, Include, IncludedVersion, Measure, MeasureId, Names, Plan, Rounding, Source};
+use super::model::{Charge, Include, IncludedVersion, Known, Measure, MeasureId, Names, Plan, Rounding, Source};
 use super::number::{Decimal, RoundingMode};
 use super::schedule::Schedule;
 use super::{TariffError, TariffErrors};
@@ -126,6 +126,7 @@ impl<'a> Reader<'a> {
             price_series: BTreeSet::new(),
             reads: BTreeSet::new(),
             costs: BTreeSet::new(),
+            known: Known::default(),
         };
         if self.faults.0.is_empty() {
             self.check_cycles(&plan);
@@ -135,6 +136,7 @@ impl<'a> Reader<'a> {
         }
         if self.faults.0.is_empty() {
             self.finish(&mut plan);
+            plan.known = Known::of(&plan);
         }
         Some(plan)
     }

@@ -79,6 +79,11 @@ impl Decimal {
         Exact::from(self) > Exact::from(other)
     }
 
+    /// The decimals of a unit that is a power of ten, at most one: 2 of 0.01.
+    pub(crate) fn decimals_of_unit(self) -> Option<u32> {
+        (self.digits == 1).then_some(self.scale)
+    }
+
     /// The value with the other sign.
     #[must_use]
     pub(crate) fn negated(self) -> Self {

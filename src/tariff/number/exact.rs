@@ -24,6 +24,12 @@ const POWERS_OF_TEN: [i128; N_POWERS] = {
     powers
 };
 
+/// `digits x 10^exponent`, if it fits.
+#[inline]
+pub(super) fn scaled_up(digits: i128, exponent: u32) -> Option<i128> {
+    if exponent == 0 { Some(digits) } else { product(digits, power_of_ten(exponent)?) }
+}
+
 fn power_of_ten(exponent: u32) -> Option<i128> {
     POWERS_OF_TEN.get(exponent as usize).copied()
 }
@@ -171,6 +177,13 @@ impl Exact {
         Some(Self(Repr::Small { numerator: product(an, bn)?, scale, denominator }))
     }
 
+    /// `slice x part / total`, each in units of `10^-scale`; `None` unless the total is greater than zero.
+    #[inline]
+    pub(crate) fn prorated((slice, part, total): (i64, i64, i64), scale: u32) -> Option<Self> {
+        let numerator = i128::from(slice) * i128::from(part);
+        (total > 0).then_some(Self(Repr::Small { numerator, scale, denominator: total }))
+    }
+
     /// The value with the other sign.
     #[must_use]
     #[inline]
@@ -252,6 +265,20 @@ impl Exact {
             0
         };
         Some(Self(Repr::Small { numerator, scale, denominator }))
+    }
+
+    /// The same as a percent.
+    #[must_use]
+    pub(crate) fn of_a_hundred(&self) -> Self {
+        self.times(&Self::scaled(1, 2))
+    }
+
+    /// The whole number of units of `10^-scale` that it is; `None` when it is none or does not fit 64 bits.
+    #[inline]
+    pub(crate) fn digits_at(&self, scale: u32) -> Option<i64> {
+        let (digits, own) = self.digits()?;
+        let digits = product(digits, power_of_ten(scale.checked_sub(own)?)?)?;
+        i64::try_from(digits).ok()
     }
 
     /// Whether it is plainly written as one: to multiply with it changes nothing.
@@ -376,7 +403,8 @@ fn rounded_quotient(numerator: i128, denominator: i128, mode: RoundingMode) -> i
     // Without signs: a division of 128 bits has enough to do.
     let (magnitude, divisor) = (numerator.unsigned_abs(), denominator.unsigned_abs());
     let quotient = magnitude / divisor;
-    let rest = magnitude - quotient * divisor;
+    // No larger than the magnitude, both of them.
+    let rest = magnitude.wrapping_sub(quotient.wrapping_mul(divisor));
     let away = rest != 0
         && match mode {
             RoundingMode::Down => false,

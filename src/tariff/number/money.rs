@@ -2,7 +2,7 @@
 
 use super::MONEY_DECIMALS;
 use super::decimal::scaled_text;
-use super::exact::{Exact, RoundingMode};
+use super::exact::{Exact, RoundingMode, scaled_up};
 
 /// An amount of money, settled: whole units of 10^-18 of the currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -16,6 +16,37 @@ impl Money {
     #[inline]
     pub(crate) fn settle(exact: &Exact) -> Option<Self> {
         exact.settled(MONEY_DECIMALS, RoundingMode::HalfEven).map(Self)
+    }
+
+    /// Rounds an exact number to at most 18 decimals; `None` when it is too large.
+    #[inline]
+    pub(crate) fn rounded(exact: &Exact, decimals: u32, mode: RoundingMode) -> Option<Self> {
+        let digits = exact.settled(decimals, mode)?;
+        scaled_up(digits, MONEY_DECIMALS - decimals).map(Self)
+    }
+
+    /// What millionths of a unit cost.
+    ///
+    /// * `per_millionth`: in the last decimal of money.
+    #[inline]
+    pub(crate) fn product(millionths: i64, per_millionth: i64) -> Self {
+        Self(i128::from(millionths) * i128::from(per_millionth))
+    }
+
+    /// What `slice x part / total` millionths of a unit cost, half even; `None` where one of them is less than zero. The
+    /// total is greater than zero.
+    #[inline]
+    pub(crate) fn prorated((slice, part, total): (i64, i64, i64), per_millionth: i64) -> Option<Self> {
+        let wide = |number: i64| u64::try_from(number).ok().map(u128::from);
+        let total = wide(total).filter(|total| *total > 0)?;
+        let price = u128::from(per_millionth.unsigned_abs());
+        // Divided before it is multiplied with the price, and what is left over after it: both fit.
+        let (whole, rest) = divided(wide(slice)? * wide(part)?, total);
+        let (of_rest, left) = divided(rest * price, total);
+        let down = whole.checked_mul(price)?.checked_add(of_rest)?;
+        let up = left > total - left || (left == total - left && down % 2 == 1);
+        let money = i128::try_from(down + u128::from(up)).ok()?;
+        Some(Self(if per_millionth < 0 { -money } else { money }))
     }
 
     /// The sum; `None` when it is too large.
@@ -38,6 +69,14 @@ impl Money {
     pub(crate) fn text(self, least_decimals: u32) -> String {
         scaled_text(self.0, MONEY_DECIMALS, least_decimals)
     }
+}
+
+/// The quotient and what is left over.
+#[inline]
+fn divided(dividend: u128, divisor: u128) -> (u128, u128) {
+    let quotient = dividend / divisor;
+    // No larger than the dividend, both of them.
+    (quotient, dividend.wrapping_sub(quotient.wrapping_mul(divisor)))
 }
 
 impl From<Money> for Exact {
