@@ -96,39 +96,59 @@ impl Cells {
         Self { n_slots, running, highest, slot_of_minute: slots_of_minutes(slot_seconds) }
     }
 
-    /// Energy of a group in slots `[start, end)`, milliwatt-hours.
+    /// The cells of a group.
     #[inline]
-    pub(super) fn energy(&self, group: usize, start: usize, end: usize) -> i64 {
-        let row = &self.running[group * (self.n_slots + 1)..];
-        row[end] - row[start]
-    }
-
-    /// Highest power of a group in slots `[start, end)`, milliwatts; 0 without readings.
-    #[inline]
-    pub(super) fn highest(&self, group: usize, start: usize, end: usize) -> i64 {
-        let row = &self.highest[group * self.n_slots..(group + 1) * self.n_slots];
-        let Some(last) = end.checked_sub(1) else { return 0 };
-        if start / BLOCK == last / BLOCK {
-            return row[start..end].iter().fold(0, |most, cell| most.max(cell.own));
-        }
-        let mut most = row[start].from.max(row[last].up_to);
-        let mut block = start / BLOCK + 1;
-        while block < last / BLOCK {
-            most = most.max(row[block * BLOCK].from);
-            block += 1;
-        }
-        most
-    }
-
-    /// Slots of a day.
-    pub(super) fn n_slots(&self) -> usize {
-        self.n_slots
+    pub(super) fn group(&self, group: usize) -> GroupCells<'_> {
+        let highest = if self.highest.is_empty() { 0..0 } else { group * self.n_slots..(group + 1) * self.n_slots };
+        let width = self.n_slots + 1;
+        GroupCells { running: &self.running[group * width..(group + 1) * width], highest: &self.highest[highest] }
     }
 
     /// The first slot that starts at a minute of the day or later.
     #[inline]
     pub(super) fn slot(&self, minute: u16) -> usize {
         usize::from(self.slot_of_minute[usize::from(minute)])
+    }
+}
+
+/// The days of one group, added up.
+#[derive(Clone, Copy)]
+pub(super) struct GroupCells<'c> {
+    running: &'c [i64],
+    /// Empty when no plan asked.
+    highest: &'c [Highest],
+}
+
+impl GroupCells<'_> {
+    /// Energy of all slots, milliwatt-hours.
+    #[inline]
+    pub(super) fn all_energy(&self) -> i64 {
+        self.energy(0..self.running.len() - 1)
+    }
+
+    /// Energy of slots, milliwatt-hours.
+    #[inline]
+    pub(super) fn energy(&self, slots: Range<usize>) -> i64 {
+        self.running[slots.end] - self.running[slots.start]
+    }
+
+    /// Highest power of all slots, milliwatts; 0 without readings.
+    #[inline]
+    pub(super) fn highest_of_all(&self) -> i64 {
+        self.highest(0..self.highest.len())
+    }
+
+    /// Highest power of slots, milliwatts; 0 without readings.
+    #[inline]
+    pub(super) fn highest(&self, slots: Range<usize>) -> i64 {
+        let Some(last) = slots.end.checked_sub(1) else { return 0 };
+        let (first_block, last_block) = (slots.start / BLOCK, last / BLOCK);
+        if first_block == last_block {
+            return self.highest[slots].iter().fold(0, |most, cell| most.max(cell.own));
+        }
+        let most = self.highest[slots.start].from.max(self.highest[last].up_to);
+        let between = self.highest.iter().step_by(BLOCK).take(last_block).skip(first_block + 1);
+        between.fold(most, |most, block| most.max(block.from))
     }
 }
 

@@ -95,9 +95,11 @@ impl ChargeBill {
         Self { lines: 0..0, ..self }
     }
 
-    /// Whether the total stands for these segments, without a look at other months.
-    pub(super) fn is_uncut_on(&self, segments: &Range<usize>) -> bool {
-        self.rest.is_none() && (self.part.start as usize..self.part.end as usize) == *segments
+    /// The total, where it stands for just these segments and looked at no other month.
+    #[inline]
+    pub(super) fn uncut_total(&self, segments: &Range<usize>) -> Option<Money> {
+        let is_uncut = self.rest.is_none() && (self.part.start as usize..self.part.end as usize) == *segments;
+        is_uncut.then_some(self.total)
     }
 
     /// The money of the parts that lie within segments.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
@@ -185,7 +186,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Whether any channel has a reading in these segments.
-    pub(super) fn has_readings(&self, segments: std::ops::Range<usize>) -> bool {
+    pub(super) fn has_readings(&self, segments: Range<usize>) -> bool {
         let pieces = self.frame.days.pieces(self.frame.days_of(&segments));
         let Some((first, last)) = pieces.first().zip(pieces.last()) else { return false };
         self.channels.values().any(|channel| {
@@ -258,22 +259,23 @@ impl Table {
                     continue;
                 }
                 let row = segment * width;
-                let all = cells.energy(group, 0, cells.n_slots());
+                let of_group = cells.group(group);
+                let all = of_group.all_energy();
                 let Some(schedule) = schedule else {
                     table.energy[row] += all;
                     if read.maxima {
-                        table.highest[row] = table.highest[row].max(cells.highest(group, 0, cells.n_slots()));
+                        table.highest[row] = of_group.highest_of_all().max(table.highest[row]);
                     }
                     continue;
                 };
                 let mut covered = 0;
                 for window in windows.of(schedule.pattern_index(frame.group_days[group], ground.calendars)) {
-                    let energy = cells.energy(group, window.start, window.end);
+                    let energy = of_group.energy(window.slots.clone());
                     table.energy[row + window.period] += energy;
                     covered += energy;
                     if window.has_demand {
                         let highest = &mut table.highest[row + window.period];
-                        *highest = cells.highest(group, window.start, window.end).max(*highest);
+                        *highest = of_group.highest(window.slots.clone()).max(*highest);
                     }
                 }
                 table.energy[row + width - 1] += all - covered;
@@ -304,7 +306,7 @@ impl Table {
 
     /// Energy of segments, milliwatt-hours: of a period, or without a schedule of all.
     #[inline]
-    pub(super) fn energy(&self, segments: std::ops::Range<usize>, period: usize) -> i64 {
+    pub(super) fn energy(&self, segments: Range<usize>, period: usize) -> i64 {
         let mut sum = 0;
         for segment in segments {
             sum += self.energy[segment * self.width + period];
@@ -323,13 +325,13 @@ impl Table {
     }
 
     /// Energy in no period of the schedule, milliwatt-hours.
-    pub(super) fn energy_outside(&self, segments: std::ops::Range<usize>) -> i64 {
+    pub(super) fn energy_outside(&self, segments: Range<usize>) -> i64 {
         if self.width == 1 { 0 } else { self.energy(segments, self.width - 1) }
     }
 
     /// Highest power of segments, milliwatts.
     #[inline]
-    pub(super) fn highest(&self, segments: std::ops::Range<usize>, period: usize) -> i64 {
+    pub(super) fn highest(&self, segments: Range<usize>, period: usize) -> i64 {
         let mut highest = 0;
         for segment in segments {
             highest = self.highest[segment * self.width + period].max(highest);
@@ -354,7 +356,7 @@ impl Table {
         &self,
         ground: &Ground<'_>,
         plan: &Plan,
-        days: std::ops::Range<usize>,
+        days: Range<usize>,
         mut call: impl FnMut(PlacedReading),
     ) {
         let frame = &ground.frame;
@@ -409,8 +411,7 @@ struct Windows {
 
 /// A period of a day, in slots.
 struct Window {
-    start: usize,
-    end: usize,
+    slots: Range<usize>,
     period: usize,
     has_demand: bool,
 }
@@ -425,8 +426,7 @@ impl Windows {
         };
         for pattern in patterns {
             all.windows.extend(pattern.iter().map(|stretch| Window {
-                start: cells.slot(stretch.start),
-                end: cells.slot(stretch.end),
+                slots: cells.slot(stretch.start)..cells.slot(stretch.end),
                 period: usize::from(stretch.period),
                 has_demand: has_demand.get(usize::from(stretch.period)) == Some(&true),
             }));

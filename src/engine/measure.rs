@@ -10,15 +10,14 @@ use super::bill::{Bills, Charges};
 use super::count::days_in_year;
 use super::document::Document;
 use super::frame::Frame;
-use super::ground::{Ground, Table};
+use super::ground::Ground;
 use super::lines::Work;
 use super::settle::Unsettled;
 use super::{PlanToBill, Question, VersionInForce};
 use crate::tariff::model::{
-    Cell, Charge, MILLIONTHS, Measure, MeasureId, NetEnergySpec, NetPart, OverMonths, PlanPlace, Quantity, Take,
-    period_index,
+    Cell, Charge, MILLIONTHS, Measure, MeasureId, OverMonths, PlanPlace, Quantity, Take, period_index,
 };
-use crate::tariff::number::{Decimal, Exact};
+use crate::tariff::number::{Decimal, Exact, Money};
 use crate::tariff::{ConventionOverrides, DatedValues, MissingHistory};
 use crate::words::{AttributeValue, DatedValue, dated};
 
@@ -214,7 +213,8 @@ impl<'a> Biller<'a> {
                 self.measure(id, span)?
             }
             made => {
-                let kept = document.plan.known.kept[id].expect("what is made of other measures is kept") as usize;
+                let Some(kept) = document.plan.known.kept[id] else { return self.made(id, made, document, span) };
+                let kept = kept as usize;
                 let known = self.known[span.document][kept].iter().rev().find(|known| known.span == span);
                 if let Some(known) = known {
                     self.missing_history.extend(&known.missing_history);
@@ -253,7 +253,7 @@ impl<'a> Biller<'a> {
             }
             Ok(value.unwrap_or(Exact::ZERO))
         };
-        match measure {
+        let value = match measure {
             Measure::Sum(parts) => fold(parts, |a, b| a.plus(&b)),
             Measure::Times(parts) => fold(parts, |a, b| a.times(&b)),
             Measure::Max(parts) => fold(parts, Exact::max),
@@ -271,7 +271,8 @@ impl<'a> Biller<'a> {
             Measure::NetEnergy(spec) => Ok(kwh(self.net_energy(spec, document.tables_of(id), span)?)),
             Measure::OverMonths(over) => self.over_months(over, span),
             _ => Ok(Exact::ZERO),
-        }
+        }?;
+        if value.is_too_large() { Err(Stop::TooLarge) } else { Ok(value) }
     }
 
     /// The date whose dated values hold.
@@ -323,6 +324,9 @@ impl<'a> Biller<'a> {
 
     /// Money of charges on the days of a span, after their rounding.
     fn amount(&mut self, charges: &[usize], span: Span) -> Result<Exact, Stop> {
+        if let Some(total) = self.total_of_uncut(charges, span) {
+            return Ok(total.into());
+        }
         let mut sum = Exact::ZERO;
         let is_alone = self.holds_alone(span) || self.held(span.month).all(|(document, _)| document == span.document);
         for charge in charges {
@@ -339,6 +343,15 @@ impl<'a> Biller<'a> {
             }
         }
         Ok(sum)
+    }
+
+    /// The sum of bills that stand already, each for just these days.
+    fn total_of_uncut(&self, charges: &[usize], span: Span) -> Option<Money> {
+        let (first, end) = (span.first, span.end);
+        charges.iter().try_fold(Money::ZERO, |sum, charge| {
+            let bill = self.charges.get(span.document, span.month, *charge)?;
+            sum.plus(bill.uncut_total(&(first..end))?)
+        })
     }
 
     /// Whether the span's own document is in force on all of it.
@@ -360,7 +373,7 @@ impl<'a> Biller<'a> {
     }
 
     /// All of another month.
-    fn whole_month(&self, span: Span, month: usize) -> Span {
+    pub(super) fn whole_month(&self, span: Span, month: usize) -> Span {
         let all = self.ground.frame.months[month].segments.clone();
         Span { month, first: all.start, end: all.end, ..span }
     }
@@ -421,46 +434,6 @@ impl<'a> Biller<'a> {
     fn has_readings(&self, month: usize) -> bool {
         self.ground.has_readings(self.ground.frame.months[month].segments.clone())
     }
-
-    /// Milliwatt-hours of net metering. What is carried into a month is what the month before carried out of it,
-    /// unless the account was emptied in between.
-    fn net_energy(&mut self, spec: &NetEnergySpec, tables: [&Table; 2], span: Span) -> Result<i64, Stop> {
-        let Some(carry_until) = spec.carry_until else {
-            let balance = balance(tables, spec, span)?;
-            return Ok(match spec.part {
-                NetPart::Billed => balance.max(0),
-                NetPart::Carried => (-balance).max(0),
-            });
-        };
-        // From the oldest month within reach: the account was empty then.
-        let oldest = span.month.saturating_sub(12);
-        let mut carried = 0i64;
-        let mut billed = 0;
-        for month in oldest..=span.month {
-            let start = self.ground.frame.months[month].period.start();
-            let before = month.checked_sub(1).map(|m| self.ground.frame.months[m].period.start());
-            if before.is_none_or(|before| is_emptied(carry_until, before, start)) {
-                carried = 0;
-            }
-            let mut part = self.whole_month(span, month);
-            if month == span.month {
-                // A month in parts: the first part takes what was carried.
-                part = Span { first: part.first, ..span };
-                if span.first > part.first {
-                    let earlier = balance(tables, spec, Span { end: span.first, ..part })?;
-                    carried = carried.checked_sub(earlier).ok_or(Stop::TooLarge)?.max(0);
-                    part = span;
-                }
-            }
-            let balance = balance(tables, spec, part)?.checked_sub(carried).ok_or(Stop::TooLarge)?;
-            billed = balance.max(0);
-            carried = (-balance).max(0);
-        }
-        Ok(match spec.part {
-            NetPart::Billed => billed,
-            NetPart::Carried => carried,
-        })
-    }
 }
 
 /// Each date once, in order.
@@ -475,20 +448,4 @@ pub(super) fn distinct(dates: &[NaiveDate]) -> Vec<NaiveDate> {
 #[inline]
 pub(super) fn kwh(milliwatt_hours: i64) -> Exact {
     Exact::scaled(i128::from(milliwatt_hours), MILLIONTHS)
-}
-
-/// Import less export, milliwatt-hours.
-fn balance([import, export]: [&Table; 2], spec: &NetEnergySpec, span: Span) -> Result<i64, Stop> {
-    let of = |table: &Table| table.energy(span.segments(), period_index(spec.period));
-    of(import).checked_sub(of(export)).ok_or(Stop::TooLarge)
-}
-
-/// Whether the day of the year lies after the first day of one month and not after that of the next.
-fn is_emptied(carry_until: (u32, u32), before: NaiveDate, start: NaiveDate) -> bool {
-    (before.year()..=start.year()).any(|year| {
-        // The 29th of February is the 1st of March in other years.
-        let day = NaiveDate::from_ymd_opt(year, carry_until.0, carry_until.1)
-            .or_else(|| NaiveDate::from_ymd_opt(year, carry_until.0 + 1, 1));
-        day.is_some_and(|day| before < day && day <= start)
-    })
 }

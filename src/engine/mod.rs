@@ -25,6 +25,7 @@ mod join;
 mod ladder;
 mod lines;
 mod measure;
+mod net;
 mod plain;
 mod render;
 mod result;

@@ -14,9 +14,7 @@ use super::measure::{Biller, Span};
 use super::settle::Settling;
 use super::terms::{Times, Way};
 use crate::tariff::TierScope;
-use crate::tariff::model::{
-    Bounds, Known, MILLIONTHS, Measure, MeasureId, Part, PartFacts, PeriodRef, PlainRate, Quantity,
-};
+use crate::tariff::model::{Bounds, Known, MILLIONTHS, MeasureId, Part, PartFacts, PeriodRef, PlainRate, Quantity};
 use crate::tariff::number::{Exact, Money};
 
 /// Room is made for at most so many lines before they are there.
@@ -60,6 +58,13 @@ struct PlainPart<'a> {
     exact_bounds: &'a [Exact],
     rates: &'a [PlainRate],
     part: &'a Part,
+}
+
+/// How often a part of a charge is billed in a month.
+enum Count {
+    /// Its period occurs on no day: it has no line.
+    LeftOut,
+    Times(i64),
 }
 
 /// A number for each segment: the first of every `width`.
@@ -117,9 +122,9 @@ impl<'a> PlainCharge<'a> {
         Some(Self { document, billable, times, parts, measured, is_shared })
     }
 
-    /// How often a part is billed; `Some(None)` where its period occurs on no day, `None` where that is no plain count.
+    /// How often a part is billed; `None` where that is no plain count.
     #[inline]
-    fn n_times(&self, part: &PlainPart<'_>, month: &PlainMonth) -> Option<Option<i64>> {
+    fn n_times(&self, part: &PlainPart<'_>, month: &PlainMonth) -> Option<Count> {
         let charge = self.billable.charge;
         let n_days = match (&part.days, charge.period) {
             (Some(days), _) => month.segments.clone().map(|segment| i64::from(days.of(segment))).sum(),
@@ -127,14 +132,14 @@ impl<'a> PlainCharge<'a> {
             (None, None) => month.n_days,
         };
         if n_days == 0 && part.days.is_some() {
-            return Some(None);
+            return Some(Count::LeftOut);
         }
         let n_all = if charge.extensive { month.n_days } else { month.n_month_days };
         match self.times {
-            Times::Once => Some(Some(1)),
-            Times::Days => Some(Some(n_days)),
-            Times::Whole if n_days == n_all => Some(Some(1)),
-            Times::Months if n_days == month.n_month_days && month.is_one => Some(Some(1)),
+            Times::Once => Some(Count::Times(1)),
+            Times::Days => Some(Count::Times(n_days)),
+            Times::Whole if n_days == n_all => Some(Count::Times(1)),
+            Times::Months if n_days == month.n_month_days && month.is_one => Some(Count::Times(1)),
             Times::Whole | Times::Months => None,
         }
     }
@@ -261,16 +266,11 @@ impl<'a> Biller<'a> {
         id: MeasureId,
         month: &PlainMonth,
     ) -> Option<Exact> {
-        let total = |charge: &usize| {
-            let bill = self.charges.get(number, month.month, *charge)?;
-            bill.is_uncut_on(&month.segments).then_some(bill.total)
+        let is_billed = |charge: &usize| {
+            let bill = self.charges.get(number, month.month, *charge);
+            bill.is_some_and(|bill| bill.uncut_total(&month.segments).is_some())
         };
-        let mut totals = plain.billable.facts.referred.iter().map(total);
-        if let Measure::Amount(_) = plain.document.plan.measures[id] {
-            let sum = totals.try_fold(Money::ZERO, |sum, total| sum.plus(total?))?;
-            return Some(Exact::from(sum));
-        }
-        if totals.any(|total| total.is_none()) {
+        if !plain.billable.facts.referred.iter().all(is_billed) {
             return None;
         }
         let (first, end) = (month.segments.start, month.segments.end);
@@ -301,7 +301,7 @@ impl Sheet<'_> {
             let quantity = part.read.on(&month.segments);
             let n_times = plain.n_times(part, month)?;
             if part.bounds.is_empty() {
-                if let Some(n_times) = n_times {
+                if let Count::Times(n_times) = n_times {
                     self.put_read(part, 0, quantity.checked_mul(n_times)?)?;
                 }
                 continue;
@@ -309,7 +309,7 @@ impl Sheet<'_> {
             let total = if plain.is_shared { all } else { quantity };
             let last = part.bounds.iter().position(|bound| total <= *bound).unwrap_or(part.bounds.len());
             let is_whole = part.part.steps.get(last)?.whole;
-            let Some(n_times) = n_times else { continue };
+            let Count::Times(n_times) = n_times else { continue };
             if plain.is_shared && quantity == 0 {
                 self.put_read(part, 0, 0)?;
                 continue;
@@ -332,7 +332,7 @@ impl Sheet<'_> {
     /// Puts down the lines of the only part, its quantity measured.
     fn measured(&mut self, plain: &PlainCharge<'_>, quantity: &Exact, month: &PlainMonth) -> Option<()> {
         let [part] = plain.parts.as_slice() else { return None };
-        let Some(n_times) = plain.n_times(part, month)? else { return Some(()) };
+        let Count::Times(n_times) = plain.n_times(part, month)? else { return Some(()) };
         let n_times = Exact::whole(n_times);
         let ladder = Ladder { steps: &part.part.steps, bounds: part.exact_bounds };
         let drops_zeros = plain.billable.charge.drops_zeros();

@@ -232,26 +232,37 @@ pub(crate) struct Rounding {
     pub(crate) each_charge: bool,
 }
 
+impl Part {
+    /// Its quantity, and the bounds, prices and amounts of its steps.
+    fn measures(&self) -> impl Iterator<Item = MeasureId> {
+        let of_step = |step: &Step| {
+            let price = step.price.into_iter().flat_map(StepPrice::measures);
+            step.to.into_iter().chain(step.amount).chain(price)
+        };
+        std::iter::once(self.measure).chain(self.steps.iter().flat_map(of_step))
+    }
+}
+
+impl Charge {
+    /// Its prices, bounds, quantities and factors, one after the other.
+    pub(crate) fn own_measures(&self) -> impl Iterator<Item = MeasureId> {
+        let per_bound = match self.bounds_per {
+            Some(BoundsPer::Measure(id)) => Some(id),
+            _ => None,
+        };
+        let per = match self.per {
+            Per::Measure(id) => Some(id),
+            _ => None,
+        };
+        self.parts.iter().flat_map(Part::measures).chain(self.chosen_by).chain(per_bound).chain(per)
+    }
+}
+
 impl Plan {
     /// What a charge refers to: every measure below its prices, bounds, quantities and factors.
     pub(crate) fn measures_of(&self, charge: &Charge) -> BTreeSet<MeasureId> {
         let mut found = BTreeSet::new();
-        let mut open: Vec<MeasureId> = Vec::new();
-        for part in &charge.parts {
-            open.push(part.measure);
-            for step in &part.steps {
-                open.extend(step.to);
-                open.extend(step.amount);
-                open.extend(step.price.into_iter().flat_map(StepPrice::measures));
-            }
-        }
-        open.extend(charge.chosen_by);
-        if let Some(BoundsPer::Measure(id)) = charge.bounds_per {
-            open.push(id);
-        }
-        if let Per::Measure(id) = charge.per {
-            open.push(id);
-        }
+        let mut open: Vec<MeasureId> = charge.own_measures().collect();
         while let Some(id) = open.pop() {
             if found.insert(id) {
                 open.extend(self.measures[id].parts());

@@ -23,13 +23,14 @@ pub(crate) struct Known {
     pub(crate) with_demand: Vec<Vec<bool>>,
     /// By measure: the tables of what it reads itself, the export second. A table is known by the place of its read.
     pub(crate) tables_of: Vec<[u32; 2]>,
-    /// By measure, for those whose values are worth remembering: its place among them.
+    /// By measure, for those whose values are remembered: its place among them.
     pub(crate) kept: Vec<Option<u32>>,
     pub(crate) n_kept: usize,
 }
 
 /// Facts of a charge.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a charge")]
 pub(crate) struct ChargeFacts {
     pub(crate) parts: Vec<PartFacts>,
     /// By step, part after part.
@@ -147,8 +148,10 @@ impl Known {
                 periods.resize(periods.len().max(period + 1), false);
                 periods[period] = true;
             }
-            let is_kept = is_kept(measure);
             known.tables_of.push(tables);
+        }
+        for (measure, is_asked_again) in plan.measures.iter().zip(asked_again(plan)) {
+            let is_kept = is_asked_again && is_kept(measure);
             known.kept.push(is_kept.then(|| small(known.n_kept)));
             known.n_kept += usize::from(is_kept);
         }
@@ -285,7 +288,23 @@ fn table_of(places: &[Place<'_>], channel: &Channel, period: Option<PeriodRef>) 
     places.binary_search(&(channel, period.map(|period| period.schedule))).ok()
 }
 
-/// Whether a value is remembered: what is made of other measures, or of many readings.
+/// By measure, whether something asks for its value more than once on the same days.
+fn asked_again(plan: &Plan) -> Vec<bool> {
+    let mut n_asking = vec![0u32; plan.measures.len()];
+    for id in plan.charges.iter().flat_map(Charge::own_measures) {
+        n_asking[id] += 1;
+    }
+    for measure in &plan.measures {
+        // A look-back asks every month.
+        let n_times = if matches!(measure, Measure::OverMonths(_)) { 2 } else { 1 };
+        for id in measure.parts() {
+            n_asking[id] += n_times;
+        }
+    }
+    n_asking.into_iter().map(|n| n > 1).collect()
+}
+
+/// Whether a value is worth remembering: what is made of other measures, or of many readings.
 fn is_kept(measure: &Measure) -> bool {
     match measure {
         Measure::Demand(spec) => !spec.is_plain(),

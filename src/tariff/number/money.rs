@@ -2,7 +2,8 @@
 
 use super::MONEY_DECIMALS;
 use super::decimal::scaled_text;
-use super::exact::{Exact, RoundingMode, scaled_up};
+use super::exact::{Exact, scaled_up};
+use super::rounding::RoundingMode;
 
 /// An amount of money, settled: whole units of 10^-18 of the currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -37,14 +38,14 @@ impl Money {
     /// total is greater than zero.
     #[inline]
     pub(crate) fn prorated((slice, part, total): (i64, i64, i64), per_millionth: i64) -> Option<Self> {
-        let wide = |number: i64| u64::try_from(number).ok().map(u128::from);
-        let total = wide(total).filter(|total| *total > 0)?;
-        let price = u128::from(per_millionth.unsigned_abs());
-        // Divided before it is multiplied with the price, and what is left over after it: both fit.
-        let (whole, rest) = divided(wide(slice)? * wide(part)?, total);
-        let (of_rest, left) = divided(rest * price, total);
-        let down = whole.checked_mul(price)?.checked_add(of_rest)?;
-        let up = left > total - left || (left == total - left && down % 2 == 1);
+        let total = u64::try_from(total).ok().filter(|total| *total > 0)?;
+        let (slice, part, price) =
+            (u64::try_from(slice).ok()?, u64::try_from(part).ok()?, per_millionth.unsigned_abs());
+        // Divided before it is multiplied with the price, and what is left over after it: products of 64 bits.
+        let (whole, rest) = divided(u128::from(slice) * u128::from(part), total);
+        let (of_rest, left) = divided(u128::from(rest) * u128::from(price), total);
+        let down = u128::from(u64::try_from(whole).ok()?) * u128::from(price) + of_rest;
+        let up = left > total - left || (left == total - left && !down.is_multiple_of(2));
         let money = i128::try_from(down + u128::from(up)).ok()?;
         Some(Self(if per_millionth < 0 { -money } else { money }))
     }
@@ -73,10 +74,11 @@ impl Money {
 
 /// The quotient and what is left over.
 #[inline]
-fn divided(dividend: u128, divisor: u128) -> (u128, u128) {
-    let quotient = dividend / divisor;
-    // No larger than the dividend, both of them.
-    (quotient, dividend.wrapping_sub(quotient.wrapping_mul(divisor)))
+fn divided(dividend: u128, divisor: u64) -> (u128, u64) {
+    let quotient = dividend / u128::from(divisor);
+    // The product is no larger than the dividend, and what is left is less than the divisor: the low bits say it all.
+    let low = |number: u128| u64::try_from(number & u128::from(u64::MAX)).unwrap_or(0);
+    (quotient, low(dividend).wrapping_sub(low(quotient).wrapping_mul(divisor)))
 }
 
 impl From<Money> for Exact {
