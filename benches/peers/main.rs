@@ -40,6 +40,7 @@ fn question(folder: &Path) -> Question {
         attributes: BTreeMap::new(),
         calendars: BTreeMap::new(),
         price_series: BTreeMap::new(),
+        event_lists: BTreeMap::new(),
         plans: plans.collect(),
         options: Options { conventions: ConventionOverrides::sam(), ..Options::default() },
     }

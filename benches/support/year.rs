@@ -75,6 +75,7 @@ pub(crate) fn question(customer: u64, n_plans: usize) -> Question {
         attributes: BTreeMap::new(),
         calendars: BTreeMap::new(),
         price_series: BTreeMap::new(),
+        event_lists: BTreeMap::new(),
         plans: (0..n_plans).map(plan).collect(),
         options: Options::default(),
     }

@@ -55,6 +55,9 @@ pub(super) struct Bill {
     /// Prices by instant that a plan names as a series: ID=FILE, CSV (start,price) or JSON
     #[arg(long, value_name = "ID=FILE")]
     prices: Vec<NamedFile>,
+    /// Instants within which rules of a plan hold: ID=FILE, one interval a line, CSV (start,end) or JSON with `events`
+    #[arg(long = "event-list", value_name = "ID=FILE")]
+    event_lists: Vec<NamedFile>,
     #[command(flatten)]
     foreign: ForeignFlags,
     /// Least share of the expected readings, 0 to 1 [default: 0.95]
@@ -73,7 +76,7 @@ pub(super) struct Bill {
     conventions: ConventionFlags,
 }
 
-/// A calendar or a price series at hand: `ID=FILE`.
+/// A calendar, a price series or an event list at hand: `ID=FILE`.
 #[derive(Debug, Clone)]
 struct NamedFile {
     id: InputName,

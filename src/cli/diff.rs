@@ -96,7 +96,7 @@ fn changes(difference: &Value) -> Vec<String> {
             said.push(format!("{what}{} from version {before} to {after}", string(&plan["plan_id"])));
         }
     }
-    for (member, what) in [("calendars", "calendar"), ("price_series", "price series")] {
+    for (member, what) in [("calendars", "calendar"), ("price_series", "price series"), ("event_lists", "event list")] {
         for input in list(&changed[member]) {
             let version = |side: &str| input[side].as_u64().map_or_else(|| "none".to_owned(), |n| n.to_string());
             let (before, after) = (version("before"), version("after"));

@@ -1,4 +1,5 @@
-//! `samebill import …`: customers, plans, readings, billing periods, calendars and price series into the service.
+//! `samebill import …`: customers, plans, readings, billing periods, calendars, price series and event lists into the
+//! service.
 
 mod shared;
 mod usage;
@@ -10,7 +11,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 pub(super) use self::shared::prices_of;
-use self::shared::{ImportCalendar, ImportPrices};
+use self::shared::{ImportCalendar, ImportEventList, ImportPrices};
 use self::usage::ImportUsage;
 pub(super) use self::usage::{OnConflictFlag, changed_days};
 use super::client::{Reply, Target, escape, query};
@@ -19,7 +20,7 @@ use super::{CliError, Format, Report, Sheet};
 use crate::tariff::PlanFormat;
 use crate::words::{CustomerId, PeriodId, PlanId};
 
-/// Put a customer, a plan, readings, a billing period, a calendar or prices into the service
+/// Put a customer, a plan, readings, a billing period, a calendar, prices or an event list into the service
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Import {
     Customer(ImportCustomer),
@@ -28,6 +29,7 @@ pub(super) enum Import {
     Period(ImportPeriod),
     Calendar(ImportCalendar),
     Prices(ImportPrices),
+    EventList(ImportEventList),
 }
 
 /// Put a customer: its time zone, meter points and attributes
@@ -115,6 +117,7 @@ impl Import {
             Self::Period(command) => command.run(format),
             Self::Calendar(command) => command.run(format),
             Self::Prices(command) => command.run(format),
+            Self::EventList(command) => command.run(format),
         }
     }
 }

@@ -35,6 +35,7 @@ enum Reason {
     PlanChanged,
     CalendarChanged,
     PriceSeriesChanged,
+    EventListChanged,
     EngineChanged,
     Manual,
 }
@@ -47,6 +48,7 @@ impl Supersede {
             Reason::PlanChanged => "plan_changed",
             Reason::CalendarChanged => "calendar_changed",
             Reason::PriceSeriesChanged => "price_series_changed",
+            Reason::EventListChanged => "event_list_changed",
             Reason::EngineChanged => "engine_changed",
             Reason::Manual => "manual",
         };

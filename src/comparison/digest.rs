@@ -7,8 +7,8 @@ use crate::tariff::{IncludedTariff, Tariff};
 use crate::words::BillingPeriod;
 
 /// SHA-256 over the contents that decide the numbers: readings of the window, attributes that the plans use,
-/// canonical documents with version and days, engine, time zone, cuts, options, and what the question uses of calendars
-/// and price series. Every part is length-prefixed.
+/// canonical documents with version and days, engine, time zone, cuts, options, and what the question uses of calendars,
+/// price series and event lists. Every part is length-prefixed.
 ///
 /// Counters (usage revision, customer version) are not in it: a correction outside the window, or one taken back,
 /// leaves it as it is.
@@ -70,6 +70,18 @@ pub(super) fn digest_by(question: &Question, engine: i32) -> [u8; 32] {
             }
         }
     }
+    if !question.event_lists.is_empty() {
+        parts.text("event lists");
+        parts.count(question.event_lists.len());
+        for (id, instants) in &question.event_lists {
+            parts.text(id);
+            parts.count(instants.stretches().len());
+            for stretch in instants.stretches() {
+                parts.number(stretch.start);
+                parts.number(stretch.end);
+            }
+        }
+    }
     parts.0.finalize().into()
 }
 
@@ -125,6 +137,7 @@ mod tests {
     use super::*;
     use crate::engine::{Options, PlanToBill, VersionInForce};
     use crate::shared;
+    use crate::words::Instants;
 
     fn plain_question() -> Question {
         let june = BillingPeriod::from_year_or_month("2026-06").unwrap().unwrap();
@@ -138,15 +151,16 @@ mod tests {
             attributes: BTreeMap::new(),
             calendars: BTreeMap::new(),
             price_series: BTreeMap::new(),
+            event_lists: BTreeMap::new(),
             plans: Vec::new(),
             options: Options::default(),
         }
     }
 
     #[test]
-    fn the_digest_covers_calendars_and_price_series_where_there_are_any() {
+    fn the_digest_covers_calendars_price_series_and_event_lists_where_there_are_any() {
         let plain = plain_question();
-        // As an earlier release, which knew neither, wrote it.
+        // As an earlier release, which knew none of them, wrote it.
         let earlier = "a6380e6adc1384fff2ffa20dbf008492bf5940ae1ac15bcc68af15053d547018";
         assert_eq!(hex::encode(digest(&plain)), earlier);
         let dates = |dates: &[&str]| dates.iter().map(|date| date.parse().unwrap()).collect();
@@ -154,6 +168,10 @@ mod tests {
         let prices = |text: &str| {
             let series = shared::read_prices(text, Some(60)).unwrap();
             Question { price_series: [("us".to_owned(), series.into())].into(), ..plain_question() }
+        };
+        let events = |id: &str, stretches: &[(i64, i64)]| {
+            let instants = Instants::new(stretches.iter().map(|(start, end)| *start..*end).collect());
+            Question { event_lists: [(id.to_owned(), instants)].into(), ..plain_question() }
         };
         let questions = [
             plain,
@@ -164,6 +182,11 @@ mod tests {
             prices("start,price\n2026-06-01T00:00:00Z,1\n"),
             prices("start,price\n2026-06-01T00:00:00Z,0.1\n"),
             prices("start,price\n2026-06-01T01:00:00Z,1\n"),
+            events("us", &[]),
+            events("us", &[(0, 60)]),
+            events("us", &[(0, 120)]),
+            events("uk", &[(0, 60)]),
+            events("us", &[(0, 60), (120, 180)]),
         ];
         let digests: BTreeSet<[u8; 32]> = questions.iter().map(digest).collect();
         assert_eq!(digests.len(), questions.len());

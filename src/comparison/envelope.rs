@@ -106,6 +106,7 @@ impl View {
                     .collect(),
                 calendars: versions(row, SharedKind::Calendar),
                 price_series: versions(row, SharedKind::PriceSeries),
+                event_lists: versions(row, SharedKind::EventList),
                 engine: row.inputs.engine,
                 digest: hex::encode(row.inputs.digest),
             },
@@ -172,6 +173,8 @@ struct InputsMember<'a> {
     calendars: BTreeMap<&'a str, u32>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     price_series: BTreeMap<&'a str, u32>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    event_lists: BTreeMap<&'a str, u32>,
     engine: i32,
     digest: String,
 }

@@ -1,7 +1,7 @@
 //! Whether the inputs of a comparison are still what they were.
 //!
 //! Changes of usage and customer *mark* a row in the transaction that makes them; changes of what many customers
-//! share (plan versions, calendars, price series, the engine, registered periods) are *derived* here at every read. A row
+//! share (plan versions, calendars, price series, event lists, the engine, registered periods) are *derived* here at every read. A row
 //! that is read unmarked and then found without newer versions was fresh at the instant of the first read: versions are
 //! only ever added. A superseded row keeps the freshness it had when it was superseded: what its successor had seen.
 
@@ -70,6 +70,8 @@ pub enum Kind {
     CalendarChanged,
     /// The same of a price series and the instants of the input window.
     PriceSeriesChanged,
+    /// The same of an event list.
+    EventListChanged,
     /// Periods of the customer's billing cycle were registered that can cut the billing months elsewhere.
     PeriodsRegistered,
     /// A newer engine computes.
@@ -81,6 +83,7 @@ impl Kind {
         match kind {
             SharedKind::Calendar => Self::CalendarChanged,
             SharedKind::PriceSeries => Self::PriceSeriesChanged,
+            SharedKind::EventList => Self::EventListChanged,
         }
     }
 }
@@ -103,6 +106,7 @@ impl Freshness {
             Some(Kind::PlanChanged) => "plan_changed",
             Some(Kind::CalendarChanged) => "calendar_changed",
             Some(Kind::PriceSeriesChanged) => "price_series_changed",
+            Some(Kind::EventListChanged) => "event_list_changed",
             Some(Kind::EngineChanged) => "engine_changed",
             Some(Kind::CustomerChanged | Kind::PeriodsRegistered) | None => "manual",
         }

@@ -67,6 +67,7 @@ pub(super) fn read(
         attributes: used_attributes(&customer.document, &plans),
         calendars: shared.calendars,
         price_series: shared.price_series,
+        event_lists: shared.event_lists,
         plans,
         options: options.clone(),
     };
@@ -151,7 +152,7 @@ impl Calendar {
         Ok(Some(Self::cut(customer, row.period, look_back_months(plans), &registered)))
     }
 
-    /// What the question asks of calendars and price series.
+    /// What the question asks of calendars, price series and event lists.
     pub(super) fn ranges(&self, period: BillingPeriod, plans: &[PlanToBill]) -> Ranges {
         let first = self.earlier_months.first().unwrap_or(&period).start();
         Ranges::new(&(first..period.end()), &self.window, plans)
@@ -286,7 +287,7 @@ fn recorded_plans(plans: &[PlanToBill], versions: &BTreeMap<PlanId, Vec<PlanVers
         .collect()
 }
 
-/// The question that another record of inputs asks, with readings, customer, cuts, calendars and price series of the
+/// The question that another record of inputs asks, with readings, customer, cuts and what plans name of the
 /// caller's choice: the cross bills of a difference.
 pub(super) fn question_of(
     customer: &CustomerDocument,
@@ -307,18 +308,21 @@ pub(super) fn question_of(
         attributes: used_attributes(customer, &plans),
         calendars: shared.calendars,
         price_series: shared.price_series,
+        event_lists: shared.event_lists,
         plans,
         options: options.clone(),
     }
 }
 
-/// Calendars and price series at hand, by name.
+/// Calendars, price series and event lists at hand, by name.
 #[derive(Debug, Clone, Default)]
 pub struct SharedFiles {
     /// What plans name in `holidays`.
     pub calendars: BTreeMap<InputName, shared::Calendar>,
     /// What prices name as `series`.
     pub price_series: BTreeMap<InputName, PriceSeries>,
+    /// What rules name in `during`.
+    pub event_lists: BTreeMap<InputName, shared::EventList>,
 }
 
 /// The question that stored readings would give, from readings at hand: what `samebill bill` asks. Its numbers are those

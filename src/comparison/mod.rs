@@ -4,7 +4,7 @@
 //! breaks without each safeguard. `key.rs` says what makes two questions one, `inputs.rs`, `includes.rs` and
 //! `shared_inputs.rs` what an answer depends on, `freshness.rs` whether it still holds, `supersede.rs` how it is
 //! replaced, `history.rs` and `diff/` what became of it, `evidence/` how anybody can compute it again.
-//! `shared_puts.rs` makes versions of calendars and prices, `meter_points.rs` gives a file of many meter points to their
+//! `shared_puts.rs` makes versions of calendars, prices and event lists, `meter_points.rs` gives a file of many meter points to their
 //! customers.
 
 mod access;
@@ -50,7 +50,7 @@ pub use inputs::{SharedFiles, offline_question};
 pub use key::{MAX_PLANS, NaturalKey, PlanCountError};
 pub use meter_points::{MeterPointsError, MeterPointsFile, MeterPointsOutcome, MeterPointsPreview, PartsReverted};
 pub use render::{Rendered, render};
-pub use shared_puts::{PutPrices, put_calendar, put_prices};
+pub use shared_puts::{PutPrices, put_calendar, put_event_list, put_prices};
 pub use supersede::SupersedeRequest;
 
 use crate::config::{Settings, SplitIntervals};

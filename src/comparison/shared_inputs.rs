@@ -1,4 +1,4 @@
-//! The calendars and price series of a question: those that its plans name, in their newest or in recorded versions, cut
+//! The calendars, price series and event lists of a question: those that its plans name, in their newest or in recorded versions, cut
 //! to what its numbers can depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,14 +6,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chrono::NaiveDate;
+use chrono_tz::Tz;
 
 use super::ComparisonError;
 use super::inputs::SharedFiles;
-use crate::engine::{PlanToBill, PriceSeries};
-use crate::shared::{self, Calendar};
+use crate::engine::{self, PlanToBill, PriceSeries};
+use crate::shared::{self, Calendar, EventList};
 use crate::store::{RecordedShared, SharedInput, SharedKind, Store};
 use crate::tariff::Tariff;
-use crate::words::{InputName, TenantId};
+use crate::words::{BillingPeriod, InputName, Instants, TenantId};
+
+const SECONDS_OF_HOUR: i64 = 3600;
 
 /// What a question depends on.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +25,8 @@ pub(super) struct SharedInputs {
     pub calendars: BTreeMap<String, BTreeSet<NaiveDate>>,
     /// Prices by name of the series.
     pub price_series: BTreeMap<String, Arc<PriceSeries>>,
+    /// Instants by name of the event list.
+    pub event_lists: BTreeMap<String, Instants>,
     /// Their versions; those that do not exist are absent.
     pub recorded: Vec<RecordedShared>,
 }
@@ -33,6 +38,8 @@ pub(super) struct Ranges {
     pub days: Range<i64>,
     /// Seconds since the epoch.
     pub instants: Range<i64>,
+    /// Those at which an event can begin or end and be told by the numbers, seconds since the epoch.
+    pub events: Range<i64>,
 }
 
 impl Ranges {
@@ -42,21 +49,45 @@ impl Ranges {
         // The dates of a plan's own clock can be a day off.
         let has_own_clock = tariffs(plans).any(|tariff| tariff.plan().time_zone.is_some());
         let margin = if has_own_clock { 86_400 } else { 0 };
+        let events = events(days, window, tariffs(plans).filter_map(|tariff| tariff.plan().time_zone));
         let days = shared::days_of(days);
-        Self { days: days.start - margin..days.end + margin, instants: window.clone() }
+        Self { days: days.start - margin..days.end + margin, instants: window.clone(), events }
     }
+
+    fn of(&self, kind: SharedKind) -> &Range<i64> {
+        match kind {
+            SharedKind::Calendar => &self.days,
+            SharedKind::PriceSeries => &self.instants,
+            SharedKind::EventList => &self.events,
+        }
+    }
+}
+
+/// The input window by every clock, to the end of its last readings: an event that begins within one cuts it.
+fn events(days: &Range<NaiveDate>, window: &Range<i64>, clocks: impl Iterator<Item = Tz>) -> Range<i64> {
+    let day = |date: NaiveDate| BillingPeriod::new(date, date.succ_opt()?).ok();
+    let ends = days.start..days.end.pred_opt().unwrap_or(days.end);
+    let by_clock = clocks.filter_map(|clock| {
+        let (first, last) = (day(ends.start)?, day(ends.end)?);
+        Some(engine::instants(clock, &first).start..engine::instants(clock, &last).end)
+    });
+    let all = by_clock.fold(window.clone(), |all, one| all.start.min(one.start)..all.end.max(one.end));
+    // Of a longer reading the day's end decides.
+    all.start..all.end + SECONDS_OF_HOUR
 }
 
 fn tariffs(plans: &[PlanToBill]) -> impl Iterator<Item = &Tariff> {
     plans.iter().flat_map(|plan| &plan.versions).map(|version| &*version.tariff)
 }
 
-/// The calendars and price series that plans name. What no store can hold (a longer name) is absent, and the engine says
-/// so.
-fn named(plans: &[PlanToBill]) -> (BTreeSet<InputName>, BTreeSet<InputName>) {
-    let calendars = tariffs(plans).flat_map(Tariff::calendars).filter_map(|name| name.parse().ok());
-    let series = tariffs(plans).flat_map(Tariff::price_series).filter_map(|name| name.parse().ok());
-    (calendars.collect(), series.collect())
+/// What plans name of a kind. What no store can hold (a longer name) is absent, and the engine says so.
+fn named(plans: &[PlanToBill], kind: SharedKind) -> BTreeSet<InputName> {
+    let names = match kind {
+        SharedKind::Calendar => Tariff::calendars,
+        SharedKind::PriceSeries => Tariff::price_series,
+        SharedKind::EventList => Tariff::event_lists,
+    };
+    tariffs(plans).flat_map(names).filter_map(|name| name.parse().ok()).collect()
 }
 
 impl SharedInputs {
@@ -70,16 +101,14 @@ impl SharedInputs {
         plans: &[PlanToBill],
         ranges: &Ranges,
     ) -> Result<Self, ComparisonError> {
-        let (calendars, series) = named(plans);
         let mut inputs = Self::default();
-        for (kind, names, used) in
-            [(SharedKind::Calendar, calendars, &ranges.days), (SharedKind::PriceSeries, series, &ranges.instants)]
-        {
+        for kind in SharedKind::ALL {
+            let names = named(plans, kind);
             if names.is_empty() {
                 continue;
             }
             for input in store.shared_inputs(tenant, kind, &names.iter().collect::<Vec<_>>())? {
-                inputs.add(&input, used)?;
+                inputs.add(&input, ranges.of(kind))?;
             }
         }
         Ok(inputs)
@@ -106,12 +135,14 @@ impl SharedInputs {
 
     /// Of what is at hand, what the plans name.
     pub(super) fn offline(files: &SharedFiles, plans: &[PlanToBill], ranges: &Ranges) -> Self {
-        let (calendars, series) = named(plans);
-        let calendars = calendars.iter().filter_map(|id| Some((id.to_string(), files.calendars.get(id)?)));
-        let series = series.iter().filter_map(|id| Some((id.to_string(), files.price_series.get(id)?)));
+        let [calendars, series, lists] = SharedKind::ALL.map(|kind| named(plans, kind).into_iter());
+        let calendars = calendars.filter_map(|id| Some((id.to_string(), files.calendars.get(&id)?)));
+        let series = series.filter_map(|id| Some((id.to_string(), files.price_series.get(&id)?)));
+        let lists = lists.filter_map(|id| Some((id.to_string(), files.event_lists.get(&id)?)));
         Self {
             calendars: calendars.map(|(id, calendar)| (id, calendar.within(&ranges.days))).collect(),
             price_series: series.map(|(id, series)| (id, Arc::new(series.within(&ranges.instants)))).collect(),
+            event_lists: lists.map(|(id, list)| (id, list.events.within(&ranges.events))).collect(),
             recorded: Vec::new(),
         }
     }
@@ -130,17 +161,25 @@ impl SharedInputs {
                 let series = shared::decode(content).map_err(damaged)?;
                 self.price_series.insert(id.to_string(), Arc::new(series.within(used)));
             }
+            SharedKind::EventList => {
+                let list = EventList::decode(content).map_err(damaged)?;
+                self.event_lists.insert(id.to_string(), list.events.within(used));
+            }
         }
         let recorded = RecordedShared { kind: *kind, id: id.clone(), version: *version, used: used.clone() };
         self.recorded.push(recorded);
         Ok(())
     }
 
-    /// The calendars of one side and, for what only the other one names, of the other; price series likewise.
-    pub(super) fn combine(calendars: &Self, series: &Self, others: [&Self; 2]) -> Self {
+    /// The calendars and event lists of one side and, for what only the other one names, of the other; price series
+    /// likewise.
+    ///
+    /// * `days`: the side whose calendars and event lists hold; `series`: the side whose price series do.
+    pub(super) fn combine(days: &Self, series: &Self, others: [&Self; 2]) -> Self {
         let mut combined = Self {
-            calendars: calendars.calendars.clone(),
+            calendars: days.calendars.clone(),
             price_series: series.price_series.clone(),
+            event_lists: days.event_lists.clone(),
             recorded: Vec::new(),
         };
         for other in others {
@@ -149,6 +188,9 @@ impl SharedInputs {
             }
             for (id, prices) in &other.price_series {
                 combined.price_series.entry(id.clone()).or_insert_with(|| Arc::clone(prices));
+            }
+            for (id, instants) in &other.event_lists {
+                combined.event_lists.entry(id.clone()).or_insert_with(|| instants.clone());
             }
         }
         combined
@@ -164,17 +206,22 @@ impl SharedInputs {
         after: &Self,
         kind: SharedKind,
     ) -> Vec<(String, Option<u32>, Option<u32>)> {
-        let ids: BTreeSet<&String> = match kind {
-            SharedKind::Calendar => before.calendars.keys().chain(after.calendars.keys()).collect(),
-            SharedKind::PriceSeries => before.price_series.keys().chain(after.price_series.keys()).collect(),
-        };
-        let differs = |id: &&&String| match kind {
-            SharedKind::Calendar => before.calendars.get(**id) != after.calendars.get(**id),
-            SharedKind::PriceSeries => before.price_series.get(**id) != after.price_series.get(**id),
+        let ids = match kind {
+            SharedKind::Calendar => differing(&before.calendars, &after.calendars),
+            SharedKind::PriceSeries => differing(&before.price_series, &after.price_series),
+            SharedKind::EventList => differing(&before.event_lists, &after.event_lists),
         };
         let versions = |id: &String| (id.clone(), before.version_of(kind, id), after.version_of(kind, id));
-        ids.iter().filter(differs).map(|id| versions(id)).collect()
+        ids.into_iter().map(versions).collect()
     }
+}
+
+/// The names under which the two hold something else.
+fn differing<'a, T: PartialEq>(
+    before: &'a BTreeMap<String, T>,
+    after: &'a BTreeMap<String, T>,
+) -> BTreeSet<&'a String> {
+    before.keys().chain(after.keys()).filter(|id| before.get(*id) != after.get(*id)).collect()
 }
 
 #[cfg(test)]
@@ -202,6 +249,13 @@ mod tests {
         inputs
     }
 
+    fn called(version: u32, events: &str) -> SharedInputs {
+        let list = EventList::read(events).unwrap();
+        let mut inputs = SharedInputs::default();
+        inputs.add(&input(SharedKind::EventList, version, list.encode()), &june().events).unwrap();
+        inputs
+    }
+
     #[test]
     fn only_what_a_question_can_use_is_held_against_each_other() {
         let before = of(1, "2026-05-30\n2026-06-30", "2026-05-31T22:00:00Z,1.25\n2026-06-30T23:30:00Z,1\n");
@@ -220,8 +274,36 @@ mod tests {
     }
 
     #[test]
+    fn events_count_up_to_the_end_of_the_last_readings() {
+        let before = called(1, "2026-05-31T23:00Z/PT2H\n2026-07-01T00:30Z/PT1H");
+        let differences = |after: &SharedInputs| SharedInputs::differences(&before, after, SharedKind::EventList);
+        assert_eq!(
+            differences(&called(2, "2026-06-01T00:00Z/PT1H\n2026-07-01T00:30Z/PT5H\n2026-08-01T00:00Z/PT1H")),
+            []
+        );
+        let expected = [("one".to_owned(), Some(1), Some(3))];
+        assert_eq!(
+            differences(&called(3, "2026-06-01T00:00Z/PT1H")),
+            expected,
+            "a reading of an hour can lie across 0:30"
+        );
+        assert_eq!(differences(&called(3, "2026-06-01T00:00Z/PT30M\n2026-07-01T00:30Z/PT1H")), expected);
+    }
+
+    #[test]
+    fn events_count_by_the_clocks_of_plans_too() {
+        let first: NaiveDate = "2026-06-01".parse().unwrap();
+        let days = first..first + chrono::Days::new(1);
+        let window = engine::instants(chrono_tz::UTC, &BillingPeriod::new(days.start, days.end).unwrap());
+        let hours = |range: Range<i64>| ((range.start - window.start) / 3600, (range.end - window.end) / 3600);
+        assert_eq!(hours(events(&days, &window, [].into_iter())), (0, 1));
+        let clocks = [Tz::Australia__Brisbane, Tz::America__Phoenix];
+        assert_eq!(hours(events(&days, &window, clocks.into_iter())), (-10, 8));
+    }
+
+    #[test]
     fn damaged_bytes_are_a_fault_of_ours() {
-        for kind in [SharedKind::Calendar, SharedKind::PriceSeries] {
+        for kind in SharedKind::ALL {
             let refused = SharedInputs::default().add(&input(kind, 1, b"x".to_vec()), &(0..1));
             assert!(matches!(refused, Err(ComparisonError::Internal(_))), "{refused:?}");
         }

@@ -1,8 +1,8 @@
-//! The next version of a calendar or a price series, made from the newest one and what a client sends.
+//! The next version of a calendar, a price series or an event list, made from the newest one and what a client sends.
 
 use super::ComparisonError;
 use crate::engine::PriceSeries;
-use crate::shared::{self, Calendar, Damaged, MergedPrices};
+use crate::shared::{self, Calendar, Damaged, EventList, MergedPrices};
 use crate::store::{NewSharedInput, Put, SharedInput, SharedKind, Store, StoreError};
 use crate::words::{InputName, TenantId, Timestamp};
 
@@ -48,6 +48,33 @@ pub fn put_calendar(
         }
         let changed = Calendar::change(before.as_ref(), calendar);
         Ok(Some((calendar.encode(), summary.to_string(), changed)))
+    })
+}
+
+/// Puts an event list in place of the one before.
+///
+/// # Errors
+/// The store's.
+pub fn put_event_list(
+    store: &dyn Store,
+    tenant: &TenantId,
+    id: &InputName,
+    list: &EventList,
+    now: Timestamp,
+) -> Result<Put<SharedInput>, ComparisonError> {
+    let stretches = list.events.stretches();
+    let summary = serde_json::json!({
+        "name": list.name, "n_events": stretches.len(),
+        "first_start": stretches.first().map(|event| shared::instant(event.start)),
+        "last_end": stretches.last().map(|event| shared::instant(event.end)),
+    });
+    put(store, tenant, SharedKind::EventList, id, now, |newest| {
+        let before = newest.map(|newest| EventList::decode(&newest.content)).transpose()?;
+        if before.as_ref() == Some(list) {
+            return Ok(None);
+        }
+        let changed = EventList::change(before.as_ref(), list);
+        Ok(Some((list.encode(), summary.to_string(), changed)))
     })
 }
 

@@ -185,7 +185,7 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
             None => version.tariff.under(&question.options.conventions),
         };
         match tariff {
-            Ok(tariff) => tariffs.push(tariff),
+            Ok(tariff) => tariffs.push(tariff.with_events(&question.event_lists)),
             Err(errors) => {
                 let fault = |error: TariffError| PlanFault {
                     plan_id: plan.reference.clone(),
@@ -199,6 +199,7 @@ fn prepare<'a>(question: &Question, plan: &'a PlanToBill) -> Result<Prepared<'a>
     }
     let mut missing = missing_calendars(question, plan, &tariffs);
     missing.extend(missing_series(question, plan, &tariffs));
+    missing.extend(missing_event_lists(question, plan, &tariffs));
     if !missing.is_empty() {
         return Err(missing);
     }
@@ -256,6 +257,27 @@ fn missing_series(question: &Question, plan: &PlanToBill, tariffs: &[Tariff]) ->
                 pointer: place.map_or(String::new(), |place| place.pointer),
             }
         }));
+    }
+    faults.dedup();
+    faults
+}
+
+/// Event lists that a plan names and nobody has imported.
+fn missing_event_lists(question: &Question, plan: &PlanToBill, tariffs: &[Tariff]) -> Vec<PlanFault> {
+    let mut faults: Vec<PlanFault> = Vec::new();
+    for document in tariffs.iter().map(Tariff::plan) {
+        for (index, schedule) in document.schedules.iter().enumerate() {
+            let missing = schedule.event_lists().filter(|(_, list)| !question.event_lists.contains_key(*list));
+            faults.extend(missing.map(|(rule, list)| {
+                let place = document.place_of_schedule(index).member(&format!("periods/{rule}/during"));
+                PlanFault {
+                    plan_id: plan.reference.clone(),
+                    code: "event_list_missing".to_owned(),
+                    message: place.tell(&format!("the event list {list:?} is not known: import it")),
+                    pointer: place.pointer,
+                }
+            }));
+        }
     }
     faults.dedup();
     faults

@@ -51,7 +51,7 @@ pub use series::{MAX_PRICE_SCALE, Price, PriceRun, PriceSeries};
 
 use crate::tariff::{ConventionOverrides, Tariff};
 use crate::usage::{Channel, Series};
-use crate::words::{AttributeValue, BillingPeriod, PlanReference};
+use crate::words::{AttributeValue, BillingPeriod, Instants, PlanReference};
 
 /// The version of the rules in this crate. It rises when the same inputs would give another number, never otherwise.
 pub const ENGINE_VERSION: i32 = 1;
@@ -78,6 +78,8 @@ pub struct Question {
     pub calendars: BTreeMap<String, BTreeSet<NaiveDate>>,
     /// The price series that the plans name, those that are there.
     pub price_series: BTreeMap<String, Arc<PriceSeries>>,
+    /// Instants of the event lists that the plans name, those that are there.
+    pub event_lists: BTreeMap<String, Instants>,
     /// The plans, sorted by reference.
     pub plans: Vec<PlanToBill>,
     /// What the tenant or the command line decides.

@@ -22,6 +22,7 @@ pub(super) fn question(plan: &str, zone: Tz, start: &str, end: &str, import: &Se
         attributes: BTreeMap::new(),
         calendars: BTreeMap::new(),
         price_series: BTreeMap::new(),
+        event_lists: BTreeMap::new(),
         plans: vec![PlanToBill {
             reference: "plan".parse().unwrap(),
             versions: vec![VersionInForce { version: 1, days: period, tariff }],

@@ -50,13 +50,24 @@ pub(super) async fn put(api: Data<Api>, request: HttpRequest, payload: Payload) 
     let tenant = api.tenant.clone();
     let put =
         api.service.store().write(move |store| put_calendar(store, &tenant, &id, &calendar, Timestamp::now())).await?;
+    respond_put(put, "calendars", body)
+}
+
+/// The answer to a put of a whole document.
+///
+/// * `path`: of its kind, below `/v1`.
+pub(super) fn respond_put<B: Serialize>(
+    put: Put<SharedInput>,
+    path: &str,
+    body: impl FnOnce(SharedInput) -> Result<B, Problem>,
+) -> Answered {
     let mut response = match &put {
         Put::Created(_) => HttpResponse::Created(),
         Put::Changed(_) | Put::Unchanged(_) => HttpResponse::Ok(),
     };
-    let body = body(put.into_inner())?;
-    response.insert_header((header::LOCATION, format!("/v1/calendars/{}", body.id)));
-    Ok(response.json(body))
+    let input = put.into_inner();
+    response.insert_header((header::LOCATION, format!("/v1/{path}/{}", input.id)));
+    Ok(response.json(body(input)?))
 }
 
 /// `GET /v1/calendars/{id}`: the newest version.
@@ -77,7 +88,7 @@ pub(super) async fn list(api: Data<Api>, request: HttpRequest) -> Answered {
     list_of_kind(&api, &request, SharedKind::Calendar).await
 }
 
-/// The newest version of a calendar or price series.
+/// The newest version of a calendar, price series or event list.
 ///
 /// # Errors
 /// 404.
@@ -91,6 +102,7 @@ fn not_found(kind: SharedKind, id: &InputName) -> Problem {
     let (code, what) = match kind {
         SharedKind::Calendar => (Code::CalendarNotFound, "calendar"),
         SharedKind::PriceSeries => (Code::PriceSeriesNotFound, "price series"),
+        SharedKind::EventList => (Code::EventListNotFound, "event list"),
     };
     Problem::new(code, format!("{what} {id} does not exist")).with("id", id.as_str())
 }

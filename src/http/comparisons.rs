@@ -23,11 +23,12 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// Longest note, characters.
 const MAX_NOTE: usize = 2000;
 
-const REASONS: [(&str, &str); 6] = [
+const REASONS: [(&str, &str); 7] = [
     ("usage_corrected", "usage_corrected"),
     ("plan_changed", "plan_changed"),
     ("calendar_changed", "calendar_changed"),
     ("price_series_changed", "price_series_changed"),
+    ("event_list_changed", "event_list_changed"),
     ("engine_changed", "engine_changed"),
     ("manual", "manual"),
 ];

@@ -9,6 +9,7 @@ mod comparisons;
 mod coverage;
 mod customers;
 mod error;
+mod event_lists;
 mod evidence;
 mod guard;
 mod imports;

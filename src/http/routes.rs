@@ -8,8 +8,8 @@ use actix_web::{FromRequest, Handler, HttpRequest, Resource, guard};
 
 use super::error::{Code, Problem};
 use super::{
-    billing_periods, calendars, comparisons, coverage, customers, evidence, imports, inspect, meter_points, plans,
-    price_series, schemas, service, usage, usage_revisions,
+    billing_periods, calendars, comparisons, coverage, customers, event_lists, evidence, imports, inspect,
+    meter_points, plans, price_series, schemas, service, usage, usage_revisions,
 };
 
 /// The whole table.
@@ -51,6 +51,10 @@ pub fn routes(config: &mut ServiceConfig) {
     at("/v1/price-series").get(price_series::list).into(config);
     at("/v1/price-series/{id}").get(price_series::get).put(price_series::put).into(config);
     at("/v1/price-series/{id}/versions").get(price_series::versions).into(config);
+
+    at("/v1/event-lists").get(event_lists::list).into(config);
+    at("/v1/event-lists/{id}").get(event_lists::get).put(event_lists::put).into(config);
+    at("/v1/event-lists/{id}/versions").get(event_lists::versions).into(config);
 
     at("/v1/comparisons").get(comparisons::list).post(comparisons::compare).into(config);
     at("/v1/comparisons/as-of").get(comparisons::as_of).into(config);

@@ -47,6 +47,7 @@ pub(super) async fn config(api: Data<Api>) -> HttpResponse {
             "plan_reference": "id (the versions in force on each day) or id@N (version N for the whole period)",
             "calendar": "[a-z][a-z0-9_]{0,63}",
             "price_series": "[a-z][a-z0-9_]{0,63}",
+            "event_list": "[a-z][a-z0-9_]{0,63}",
             "registered_period": "an id that holds other characters than digits and -",
         },
         "natural_key": ["tenant", "customer_id", "billing_period", "plan_ids as a set"],
@@ -54,6 +55,6 @@ pub(super) async fn config(api: Data<Api>) -> HttpResponse {
             "min_coverage": String::from(settings.min_coverage),
             "split_intervals": settings.split_intervals,
         },
-        "lifetimes": {"comparisons": "kept", "plan_versions": "kept", "calendar_versions": "kept", "price_series_versions": "kept", "usage_revisions": "kept", "imports": "kept"},
+        "lifetimes": {"comparisons": "kept", "plan_versions": "kept", "calendar_versions": "kept", "price_series_versions": "kept", "event_list_versions": "kept", "usage_revisions": "kept", "imports": "kept"},
     }))
 }

@@ -6,10 +6,7 @@ use std::ops::Range;
 use chrono::{Days, NaiveDate};
 use serde::{Deserialize, Serialize};
 
-use super::{Damaged, Place, SharedError};
-
-/// Longest name, characters.
-const MAX_NAME: usize = 500;
+use super::{Damaged, Place, SharedError, check_name, document, lines_of};
 
 /// Dates under a name for people.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,10 +34,7 @@ impl Calendar {
     /// # Errors
     /// [`SharedError`] with a pointer, for what is no date or too long a name.
     pub fn new(name: Option<String>, dates: &[String]) -> Result<Self, SharedError> {
-        if name.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME || name.chars().any(char::is_control)) {
-            let error = SharedError::new(format!("a name has at most {MAX_NAME} printable characters"));
-            return Err(error.at(&Place::Pointer("/name".to_owned())));
-        }
+        check_name(name.as_deref())?;
         let at = |i: usize| Place::Pointer(format!("/dates/{i}"));
         let dates = dates.iter().enumerate().map(|(i, text)| date(text).map_err(|e| e.at(&at(i))));
         Ok(Self { name, dates: dates.collect::<Result<_, _>>()? })
@@ -54,17 +48,11 @@ impl Calendar {
     pub fn read(text: &str) -> Result<Self, SharedError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim_start().starts_with('{') {
-            let document: Document = serde_json::from_str(text).map_err(|error| {
-                let place = Place::Line(u64::try_from(error.line()).unwrap_or(u64::MAX));
-                SharedError::new(format!("no calendar: {error}")).at(&place)
-            })?;
+            let document: Document = document(text, "calendar")?;
             return Self::new(document.name, &document.dates);
         }
         let mut dates = BTreeSet::new();
-        for (line, text) in (1..).zip(text.lines().map(str::trim)) {
-            if text.is_empty() || text.starts_with('#') || (line == 1 && text.eq_ignore_ascii_case("date")) {
-                continue;
-            }
+        for (line, text) in lines_of(text, &["date"]) {
             dates.insert(date(text).map_err(|error| error.at(&Place::Line(line)))?);
         }
         Ok(Self { name: None, dates })

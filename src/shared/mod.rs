@@ -1,17 +1,24 @@
-//! Calendars and price series, which all customers of a tenant share: what files of them hold, how a new file and what
-//! is stored become the next version, and the bytes of a version. No tariff, no money, no database here.
+//! Calendars, price series and event lists, which all customers of a tenant share: what files of them hold, how a new file
+//! and what is stored become the next version, and the bytes of a version. No tariff, no money, no database here.
 //!
-//! `calendar.rs` and `prices.rs` are what a version holds, `read.rs` reads files of prices.
+//! `calendar.rs`, `prices.rs` and `events.rs` are what a version holds, `read.rs` reads files of prices.
 
 mod calendar;
+mod events;
 mod prices;
 mod read;
 
 pub use calendar::{Calendar, days_of};
+pub use events::EventList;
 pub use prices::{MergedPrices, PricesOverlap, change, decode, encode, instant, merge, price_text};
 pub use read::{PriceRow, read_csv_prices, read_prices, series_of};
 
+use serde::de::DeserializeOwned;
+
 use crate::usage::UsageError;
+
+/// Longest name, characters.
+const MAX_NAME: usize = 500;
 
 /// A file or a body that cannot be read exactly, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,5 +62,32 @@ pub enum Place {
 
 /// What is stored cannot be read as what it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a stored calendar or price series is damaged")]
+#[error("a stored calendar, price series or event list is damaged")]
 pub struct Damaged;
+
+/// A name for people, where there is one.
+fn check_name(name: Option<&str>) -> Result<(), SharedError> {
+    if name.is_some_and(|name| name.chars().count() > MAX_NAME || name.chars().any(char::is_control)) {
+        let error = SharedError::new(format!("a name has at most {MAX_NAME} printable characters"));
+        return Err(error.at(&Place::Pointer("/name".to_owned())));
+    }
+    Ok(())
+}
+
+/// A document as clients write it.
+///
+/// * `what`: what it should be.
+fn document<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, SharedError> {
+    serde_json::from_str(text).map_err(|error| {
+        let place = Place::Line(u64::try_from(error.line()).unwrap_or(u64::MAX));
+        SharedError::new(format!("no {what}: {error}")).at(&place)
+    })
+}
+
+/// The lines of a text that say something, each with its number: no blank line, none that begins with `#`, and not one of
+/// the headers as the first.
+fn lines_of<'t>(text: &'t str, headers: &[&str]) -> impl Iterator<Item = (u64, &'t str)> {
+    let is_header = |line: u64, text: &str| line == 1 && headers.iter().any(|header| text.eq_ignore_ascii_case(header));
+    let lines = (1..).zip(text.lines().map(str::trim));
+    lines.filter(move |(line, text)| !(text.is_empty() || text.starts_with('#') || is_header(*line, text)))
+}

@@ -121,7 +121,7 @@ pub trait Store: ImportStore {
         days: &Range<NaiveDate>,
     ) -> Result<Vec<BillingPeriod>, StoreError>;
 
-    // ---- calendars and price series
+    // ---- calendars, price series and event lists
 
     /// Adds a version if the content differs from that of the newest; `None` when the newest version is not the one
     /// that `new` was made from: read and make it again.
@@ -267,7 +267,7 @@ pub trait Store: ImportStore {
     /// a current row stale by its tenant-wide inputs. Pinned references never appear.
     fn newer_plan_versions(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerPlanVersion>, StoreError>;
 
-    /// Versions of calendars and price series above the recorded ones that differ within the range that the comparison
+    /// Versions of calendars, price series and event lists above the recorded ones that differ within the range that the comparison
     /// used.
     fn newer_shared_inputs(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerSharedInput>, StoreError>;
 

@@ -129,7 +129,7 @@ pub(super) trait Queries {
         days: (NaiveDate, NaiveDate),
     ) -> QueryResult<Vec<PeriodRecord>>;
 
-    // ---- calendars and price series
+    // ---- calendars, price series and event lists
     fn newest_shared_input(&mut self, tenant: &str, kind: &str, id: &str) -> QueryResult<Option<SharedInputRecord>>;
     fn shared_input(
         &mut self,

@@ -367,7 +367,7 @@ impl SharedInputRecord {
 }
 
 fn shared_kind(text: &str) -> Result<SharedKind, UnitError> {
-    let known = [SharedKind::Calendar, SharedKind::PriceSeries].into_iter().find(|kind| kind.as_str() == text);
+    let known = SharedKind::ALL.into_iter().find(|kind| kind.as_str() == text);
     known.ok_or_else(|| corrupt(format!("{text:?} is no kind of shared input")))
 }
 

@@ -186,7 +186,7 @@ pub struct RecordedInputs {
     pub cycle: Option<RecordedCycle>,
     /// Inner bounds between the billing months: for people, the check compares `cycle`.
     pub cuts: Vec<NaiveDate>,
-    /// Calendars and price series that the plans name, sorted.
+    /// Calendars, price series and event lists that the plans name, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<RecordedShared>,
     /// What else shaped the numbers; absent in rows of earlier releases.
@@ -260,7 +260,7 @@ impl RecordedInputs {
     }
 }
 
-/// A calendar or price series of a comparison and what was looked at.
+/// A calendar, price series or event list of a comparison and what was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RecordedShared {
     /// Which of the two.
@@ -347,7 +347,8 @@ pub struct SupersededBy {
     pub at: Timestamp,
     /// The successor.
     pub successor_id: ComparisonId,
-    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `engine_changed`, `manual`.
+    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `event_list_changed`, `engine_changed`,
+    /// `manual`.
     pub reason: String,
     /// A person's words.
     pub note: Option<String>,
@@ -363,7 +364,7 @@ pub struct StoredComparison {
     /// The rendering without line items.
     pub summary: Vec<u8>,
     /// Of a current comparison, what [`super::Store::newer_plan_versions`] says, read after the row: with no mark
-    /// and nothing here and below, usage, customer, plans, calendars and price series were the recorded ones at the
+    /// and nothing here and below, usage, customer, plans and what plans name were the recorded ones at the
     /// instant the row was read.
     pub newer_plan_versions: Vec<NewerPlanVersion>,
     /// The same of [`super::Store::newer_shared_inputs`].
@@ -385,7 +386,8 @@ pub enum Inserted {
 /// Why a comparison is superseded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SupersedeCause {
-    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `engine_changed`, `manual`.
+    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `event_list_changed`, `engine_changed`,
+    /// `manual`.
     pub reason: String,
     /// A person's words.
     pub note: Option<String>,

@@ -41,6 +41,7 @@ pub use including::IncludedTariff;
 
 use self::json::Json;
 use self::model::Plan;
+use self::schedule::EventLists;
 
 /// The unit rates of an Octopus tariff, the same file that its plan is read from, as a file of prices: CSV of
 /// `start,price`, pounds a kWh, and for how many minutes each price holds.
@@ -203,6 +204,21 @@ impl Tariff {
     /// Price series that its charges name.
     pub fn price_series(&self) -> &BTreeSet<String> {
         &self.plan.price_series
+    }
+
+    /// Event lists that rules of its schedules name: the instants within which they hold.
+    pub fn event_lists(&self) -> &BTreeSet<String> {
+        &self.plan.event_lists
+    }
+
+    /// The tariff with the instants of the event lists that it names.
+    pub(crate) fn with_events(self, lists: &EventLists) -> Self {
+        if self.plan.event_lists.is_empty() {
+            return self;
+        }
+        let mut plan = Plan::clone(&self.plan);
+        plan.schedules = plan.schedules.into_iter().map(|schedule| schedule.with_events(lists)).collect();
+        Self { plan: Arc::new(plan), ..self }
     }
 
     /// What the engine bills.

@@ -60,6 +60,8 @@ pub(crate) struct Plan {
     pub(crate) calendars: BTreeSet<String>,
     /// Price series that its charges name.
     pub(crate) price_series: BTreeSet<String>,
+    /// Event lists that rules of its schedules name.
+    pub(crate) event_lists: BTreeSet<String>,
     /// What its charges read of the channels, each once.
     pub(crate) reads: BTreeSet<Read>,
     /// What its charges price by series, each once.

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{Datelike, NaiveDate};
 
 use self::during::During;
-pub(crate) use self::during::Instants;
+pub(crate) use self::during::Within;
+use crate::words::Instants;
 
 /// Minutes of a day on a clock without changes.
 pub(crate) const MINUTES_OF_DAY: u16 = 1440;
@@ -107,6 +108,9 @@ const N_DAY_TYPES: usize = 8;
 /// Dates by the name of their calendar.
 pub(crate) type Calendars = BTreeMap<String, BTreeSet<NaiveDate>>;
 
+/// Instants by the name of their event list.
+pub(crate) type EventLists = BTreeMap<String, Instants>;
+
 /// A day as stretches of minutes `[start, end)`, each with its period; in order, without overlap, what no rule
 /// covers left out.
 pub(crate) type Pattern = Vec<Stretch>;
@@ -132,7 +136,7 @@ pub(super) struct Rule {
     /// Minutes `[start, end)`; an end not after the start wraps midnight. Empty: the whole day.
     pub(super) hours: Vec<(u16, u16)>,
     /// Instants outside of which it does not hold.
-    pub(super) during: Option<Instants>,
+    pub(super) during: Option<Within>,
 }
 
 /// Every month.

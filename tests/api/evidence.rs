@@ -129,6 +129,15 @@ fn fill_richly(app: &TestApp) -> Value {
         json!({"tou": {"holidays": ["uk"], "periods": [{"period": "free", "days": ["holiday"]}, {"period": "day"}]}});
     app.put_plan("free", &free).expect(201);
     app.put_calendar("uk", &["2026-05-25", "2026-06-08", "2026-12-25"]).expect(201);
+    let mut peak = plan(
+        "Called hours",
+        json!([{"id": "energy", "kind": "energy", "schedule": "s", "prices": {"called": "1", "rest": "0.1"}},
+        {"id": "demand", "kind": "demand", "schedule": "s", "period": "called", "price": "10"}]),
+    );
+    peak["schedules"] = json!({"s": {"periods": [{"period": "called", "during": "peaks"}, {"period": "rest"}]}});
+    app.put_plan("peak", &peak).expect(201);
+    app.put_events("peaks", &["2026-05-20T17:00Z/PT1H", "2026-06-08T16:00Z/PT2H", "2026-08-20T17:00Z/PT1H"])
+        .expect(201);
     let spot = json!([{"id": "energy", "kind": "energy", "price": {"series": "spot", "factor": "1.5"}},
         {"id": "demand", "kind": "demand", "price": "3", "ratchet": {"percent": "80", "last": 3}},
         {"id": "feed_in", "kind": "export_credit", "price": "0.05"}]);
@@ -140,7 +149,7 @@ fn fill_richly(app: &TestApp) -> Value {
     }
     app.put_prices("spot", &prices, "").expect(201);
     json!({"customer_id": "c-1", "billing_period": {"start": "2026-05-03", "end": "2026-07-04"},
-        "plan_ids": ["supply", "free", "spot:1", "net@1"]})
+        "plan_ids": ["supply", "free", "peak", "spot:1", "net@1"]})
 }
 
 on_both_engines! {
@@ -170,9 +179,9 @@ on_both_engines! {
 
         let entries = unzip(&reply.body);
         let names: Vec<&str> = entries.keys().map(String::as_str).collect();
-        assert_eq!(names, ["README.txt", "calendars/uk@1.json", "customer.json", "inputs.json", "manifest.json",
-            "plans.json", "plans/free@1.json", "plans/net@1.json", "plans/net@2.json", "plans/spot%3A1@1.json",
-            "plans/supply@1.json", "price-series/spot@1.csv", "question.json", "readings.csv", "result.json", "terms.json"]);
+        assert_eq!(names, ["README.txt", "calendars/uk@1.json", "customer.json", "event-lists/peaks@1.json",
+            "inputs.json", "manifest.json", "plans.json", "plans/free@1.json", "plans/net@1.json", "plans/net@2.json",
+            "plans/peak@1.json", "plans/spot%3A1@1.json", "plans/supply@1.json", "price-series/spot@1.csv", "question.json", "readings.csv", "result.json", "terms.json"]);
         assert_eq!(hex::encode(Sha256::digest(&entries["result.json"])), answer.result_hash());
         let json_of = |name: &str| serde_json::from_slice::<Value>(&entries[name]).unwrap();
         assert_eq!(json_of("terms.json")["months"][0], json!({"start": "2026-05-03", "end": "2026-06-02"}));
@@ -215,6 +224,7 @@ on_both_engines! {
             ("plans/net@1.json", "\"0.05\"", "\"0.04\""),
             ("price-series/spot@1.csv", ",0.", ",1."),
             ("calendars/uk@1.json", "2026-06-08", "2026-06-09"),
+            ("event-lists/peaks@1.json", "2026-05-20T18", "2026-05-20T19"),
             ("customer.json", "\"4\"", "\"5\""),
             ("terms.json", "\"refuse\"", "\"even\""),
             ("terms.json", "\"0.95\"", "\"0.5\""),
@@ -314,7 +324,7 @@ on_both_engines! {
         for (name, text, expected) in [
             ("manifest.json", "{}", "no evidence of samebill"),
             ("manifest.json", r#"{"format": "x", "format_version": 1}"#, "its format is not"),
-            ("manifest.json", r#"{"format": "samebill-evidence", "format_version": 2}"#, "version 2 of the format"),
+            ("manifest.json", r#"{"format": "samebill-evidence", "format_version": 3}"#, "version 3 of the format"),
             ("manifest.json", r#"{"format": "samebill-evidence", "format_version": 1}"#, "its manifest.json is another one"),
             ("readings.csv", "", "readings.csv: line 1"),
             ("readings.csv", "channel,start,end,kwh,quality\n1\n", "readings.csv: line 2: a row is"),

@@ -275,6 +275,11 @@ impl Client {
         self.json("PUT", &format!("/v1/calendars/{id}"), &json!({"dates": dates}))
     }
 
+    #[track_caller]
+    pub(crate) fn put_events(&self, id: &str, events: &[&str]) -> Reply {
+        self.json("PUT", &format!("/v1/event-lists/{id}"), &json!({"events": events}))
+    }
+
     /// `query` begins with `?` or is empty.
     #[track_caller]
     pub(crate) fn put_prices(&self, id: &str, csv: &str, query: &str) -> Reply {

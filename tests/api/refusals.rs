@@ -165,6 +165,7 @@ on_both_engines! {
         let encoded = |text: &str| text.bytes().flat_map(|byte| ['%'].into_iter().chain(hex::encode_upper([byte]).chars().collect::<Vec<_>>())).collect::<String>();
         let paths = ["/v1/customers/X", "/v1/plans/X", "/v1/plans/flat/versions/X", "/v1/comparisons/X", "/v1/billing-periods/X",
             "/v1/calendars/X", "/v1/calendars?cursor=X", "/v1/price-series/X", "/v1/price-series?cursor=X", "/v1/price-series/spot?start=X", "/v1/price-series/spot?cursor=X",
+            "/v1/event-lists/X", "/v1/event-lists?cursor=X",
             "/v1/comparisons?cursor=X", "/v1/comparisons?customer_id=X", "/v1/comparisons?billing_period=X", "/v1/comparisons?created_from=X",
             "/v1/plans?q=X", "/v1/plans?tag=X", "/v1/plans?provider=X", "/v1/plans?in_force_on=X", "/v1/plans?cursor=X",
             "/v1/customers/c-1/usage?start=X&end=2026-06-02", "/v1/customers/c-1/usage/revisions?cursor=X", "/v1/comparisons/as-of?customer_id=c-1&at=X",
@@ -203,6 +204,10 @@ on_both_engines! {
         for value in &values {
             for body in [json!({"dates": value}), json!({"dates": [value]}), json!({"name": value, "dates": []})] {
                 let reply = app.json("PUT", "/v1/calendars/odd", &body);
+                assert!(reply.status < 500, "{body}: {}", String::from_utf8_lossy(&reply.body));
+            }
+            for body in [json!({"events": value}), json!({"events": [value]}), json!({"name": value, "events": []})] {
+                let reply = app.json("PUT", "/v1/event-lists/odd", &body);
                 assert!(reply.status < 500, "{body}: {}", String::from_utf8_lossy(&reply.body));
             }
             for body in [json!({"prices": value}), json!({"prices": [value]}), json!({"step_minutes": value, "prices": []}),

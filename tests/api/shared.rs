@@ -1,4 +1,4 @@
-//! Calendars and price series.
+//! Calendars, price series and event lists.
 
 use serde_json::{Value, json};
 
@@ -43,6 +43,32 @@ on_both_engines! {
         let versions = items(app, "/v1/calendars/us/versions");
         let told: Vec<_> = versions.iter().map(|item| (&item["version"], &item["name"], &item["last_date"])).collect();
         assert_eq!(told, [(&json!(2), &Value::Null, &json!("2026-01-01")), (&json!(1), &json!("Federal"), &json!("2026-12-25"))]);
+    }
+
+    fn an_event_list_gets_a_version_when_it_changes(app: &TestApp) {
+        let body = json!({"name": "Peaks", "events": ["2026-08-02T17:00-04:00/PT2H", "2026-07-15T18:00Z/PT1H", "2026-07-15T18:30Z/PT1H"]});
+        let created = app.json("PUT", "/v1/event-lists/peaks", &body).expect(201);
+        assert_eq!(created.header("location"), Some("/v1/event-lists/peaks"));
+        let stored = created.json();
+        assert_eq!((&stored["id"], &stored["version"], &stored["name"]), (&json!("peaks"), &json!(1), &json!("Peaks")));
+        let events = ["2026-07-15T18:00:00Z/2026-07-15T19:30:00Z", "2026-08-02T21:00:00Z/2026-08-02T23:00:00Z"];
+        assert_eq!(stored["events"], json!(events), "in order, in UTC, what overlaps is one");
+        let respelled = json!({"name": "Peaks", "events": events});
+        assert_eq!(app.json("PUT", "/v1/event-lists/peaks", &respelled).expect(200).json(), stored);
+        assert_eq!(app.get("/v1/event-lists/peaks").expect(200).json(), stored);
+
+        let other = app.put_events("peaks", &events[..1]).expect(200).json();
+        assert_eq!((&other["version"], &other["name"], &other["events"]), (&json!(2), &Value::Null, &json!(&events[..1])));
+        app.put_events("called_hours", &[]).expect(201);
+        let listed = items(app, "/v1/event-lists");
+        let told: Vec<_> = listed.iter().map(|item| (&item["id"], &item["version"], &item["n_events"])).collect();
+        assert_eq!(told, [(&json!("called_hours"), &json!(1), &json!(0)), (&json!("peaks"), &json!(2), &json!(1))]);
+        assert!(listed[1].get("events").is_none());
+        assert_eq!(app.get("/v1/event-lists?limit=1").expect(200).json()["next"], "called_hours");
+        let versions = items(app, "/v1/event-lists/peaks/versions");
+        let told: Vec<_> = versions.iter().map(|item| (&item["version"], &item["name"], &item["last_end"])).collect();
+        assert_eq!(told, [(&json!(2), &Value::Null, &json!("2026-07-15T19:30:00Z")), (&json!(1), &json!("Peaks"), &json!("2026-08-02T23:00:00Z"))]);
+        assert_eq!(versions[1]["first_start"], "2026-07-15T18:00:00Z");
     }
 
     fn prices_go_into_a_series_by_their_instant(app: &TestApp) {

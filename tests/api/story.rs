@@ -300,7 +300,7 @@ on_both_engines! {
         assert_eq!(diff["changed"], json!({
             "usage": [{"date": "2026-06-10", "channel": "import", "kwh_before": "24", "kwh_after": "48", "intervals": 24}],
             "plan_versions": [{"plan_id": "flat", "before": [1], "after": [1, 2]}],
-            "calendars": [], "price_series": [], "customer": false, "billing_months": false, "engine": false}));
+            "calendars": [], "price_series": [], "event_lists": [], "customer": false, "billing_months": false, "engine": false}));
         let plans = &diff["plans"];
         assert_eq!(plans[0]["plan_id"], "cheap");
         assert_eq!((&plans[0]["difference"], &plans[0]["split"]["readings"]), (&json!("2.40"), &json!("2.40")));

@@ -92,6 +92,11 @@ fn a_fault_of_an_included_plan_is_told_by_both_places() {
     assert_eq!((of_calendar.code.as_str(), of_calendar.pointer.as_str()), ("calendar_missing", "/include/network"));
     assert!(of_calendar.message.contains("at /schedules/tou/holidays/0: "), "{}", of_calendar.message);
 
+    with_holidays["schedules"] = json!({"tou": {"periods": [{"period": "all"}, {"period": "all", "during": "peaks"}]}});
+    let of_list = fault(supply_with(&with_holidays, &supply()));
+    assert_eq!((of_list.code.as_str(), of_list.pointer.as_str()), ("event_list_missing", "/include/network"));
+    assert!(of_list.message.contains("at /schedules/tou/periods/1/during: "), "{}", of_list.message);
+
     with_holidays["schedules"] =
         json!({"tou": {"periods": [{"period": "all", "hours": ["00:15-24:00"]}, {"period": "rest"}]}});
     with_holidays["charges"][1] =

@@ -60,6 +60,7 @@ pub(crate) fn question(
         attributes: BTreeMap::new(),
         calendars: BTreeMap::new(),
         price_series: BTreeMap::new(),
+        event_lists: BTreeMap::new(),
         plans: vec![PlanToBill {
             reference: "plan".parse().unwrap(),
             versions: vec![VersionInForce { version: 1, days: period, tariff: Arc::new(tariff) }],

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::support::run;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "serve",
     "demo",
     "bill",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 22] = [
     "import period",
     "import calendar",
     "import prices",
+    "import event-list",
     "imports list",
     "imports show",
     "imports revert",
@@ -72,6 +73,8 @@ fn wrong_usage_is_exit_code_2() {
         "import prices x.csv --id 1st",
         "bill --plan x.json --usage y.csv --calendar x.txt",
         "bill --plan x.json --usage y.csv --prices US=x.txt",
+        "import event-list x.txt --id 1st",
+        "bill --plan x.json --usage y.csv --event-list x.txt",
         "history x --customer c-1",
         "supersede x --reason because",
         "evidence",

@@ -1,4 +1,4 @@
-//! Calendars and price series: into the service.
+//! Calendars, price series and event lists: into the service.
 
 use serde_json::json;
 
@@ -67,6 +67,59 @@ fn bill_takes_calendars_and_bills_as_the_service_does() {
 }
 
 #[test]
+fn bill_takes_event_lists_and_bills_as_the_service_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "peaks.txt",
+        "# called on the day before\n2017-07-19T16:00-05:00/2017-07-19T18:00-05:00\n2017-09-01T21:00Z/PT1H\n",
+    );
+    write("peaks.csv", "start,end\n2017-07-19T21:00Z,2017-07-19T23:00Z\n2017-09-01T21:00Z,2017-09-01T22:00Z\n");
+    write("peaks.json", r#"{"name": "Peaks", "events": ["2017-07-19T21:00Z/PT2H", "2017-07-20T21:00Z/PT1H"]}"#);
+    let plan = |during: &str| {
+        format!(
+            r#"{{"name": "Called hours", "currency": "USD",
+        "schedules": {{"s": {{"periods": [{{"period": "called", "during": {during}}}, {{"period": "rest"}}]}}}},
+        "charges": [{{"id": "energy", "kind": "energy", "schedule": "s", "prices": {{"called": "1", "rest": "0.10"}}}}]}}"#
+        )
+    };
+    write("plan.json", &plan("\"peaks\""));
+    let usage = fixture("usage/il-home-60min-2017-dst.csv");
+    let bill = |more: &str| {
+        let arguments =
+            format!("bill --usage {usage} --time-zone America/Chicago --period 2017-07 --format json --plan");
+        run(folder.path(), &format!("{arguments} {more}"))
+    };
+    let missing = bill("plan.json");
+    assert_eq!((missing.code, &missing.json()["plans"][0]["code"]), (1, &json!("event_list_missing")));
+    let offline = bill("plan.json --event-list peaks=peaks.txt --event-list other=peaks.txt").done();
+    assert_eq!(bill("plan.json --event-list peaks=peaks.csv").done().stdout, offline.stdout);
+    write("written.json", &plan(r#"["2017-07-19T21:00Z/PT2H"]"#));
+    assert_eq!(bill("plan=written.json").done().stdout, offline.stdout, "as where the plan holds them itself");
+    let at = |arguments: &str| run(folder.path(), &format!("{arguments} --database-url sqlite://x.db")).done();
+    at("import customer --id c-1 --time-zone America/Chicago");
+    at(&format!("import usage {usage} --customer c-1"));
+    at("import plan plan.json");
+    let list = at("import event-list peaks.txt --id peaks --format json").json();
+    assert_eq!((&list["version"], &list["name"]), (&json!(1), &json!(null)));
+    assert_eq!(list["events"][0], "2017-07-19T21:00:00Z/2017-07-19T23:00:00Z");
+    assert_eq!(at("import event-list peaks.csv --id peaks").stdout, "event list peaks stands at version 1\n");
+    let stored = at("compare --customer c-1 --plan plan --period 2017-07 --format json");
+    assert_eq!(offline.stdout.trim_end(), stored.result());
+    assert_eq!(stored.json()["inputs"]["event_lists"], json!({"peaks": 1}));
+    assert_eq!(at("import event-list peaks.json --id peaks --format json").json()["name"], "Peaks");
+    let id = stored.json()["id"].as_str().unwrap().to_owned();
+    let next = at(&format!("supersede {id} --reason event_list_changed --format json"));
+    assert_eq!(next.result(), bill("plan.json --event-list peaks=peaks.json").done().stdout.trim_end());
+    let difference = at(&format!("diff {}", next.json()["id"].as_str().unwrap())).stdout;
+    assert!(difference.contains("event list peaks from version 1 to 2"), "{difference}");
+    at(&format!("evidence {id} --output old.zip"));
+    let verified = run(folder.path(), "verify old.zip --format json").done().json();
+    assert_eq!((&verified["verified"], &verified["evidence"]["format_version"]), (&json!(true), &json!(2)));
+    assert_eq!(bill("plan.json --event-list peaks=peaks.txt --event-list peaks=peaks.txt").code, 2);
+}
+
+#[test]
 fn bill_takes_prices_and_bills_as_the_service_does() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, prices) = (fixture("plans/hourly-price.json"), fixture("prices/hourly-2017-03.csv"));
@@ -127,7 +180,10 @@ fn a_wrong_line_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("us.txt"), "2026-01-01\n2026-02-30\n").unwrap();
     std::fs::write(folder.path().join("spot.csv"), "start,price\n2026-06-01T00:00:00Z,1\n2026-06-01,1\n").unwrap();
-    for (arguments, line) in [("calendar us.txt --id us", 2), ("prices spot.csv --id spot", 3)] {
+    std::fs::write(folder.path().join("peaks.txt"), "2026-06-01T12:00Z/PT1H\n\n2026-06-01/PT1H\n").unwrap();
+    let refusals =
+        [("calendar us.txt --id us", 2), ("prices spot.csv --id spot", 3), ("event-list peaks.txt --id peaks", 3)];
+    for (arguments, line) in refusals {
         let refused = run(folder.path(), &format!("import {arguments} --database-url sqlite://x.db --format json"));
         assert_eq!(refused.code, 1, "{}", refused.stderr);
         let problem = refused.json();

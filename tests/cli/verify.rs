@@ -103,7 +103,7 @@ fn what_is_no_evidence_is_refused_with_its_code() {
     write("foreign.zip", &changed(&zip, "manifest.json", |_| "{}".to_owned()));
     write(
         "newer.zip",
-        &changed(&zip, "manifest.json", |text| text.replace("\"format_version\": 1", "\"format_version\": 2")),
+        &changed(&zip, "manifest.json", |text| text.replace("\"format_version\": 1", "\"format_version\": 3")),
     );
     write("rows.zip", &changed(&zip, "readings.csv", |text| text.replacen(",measured", "", 1)));
     // Zeros without an end, and a document of them: read within bounds.
@@ -116,7 +116,7 @@ fn what_is_no_evidence_is_refused_with_its_code() {
         ("text.csv", "no_evidence", "no zip archive"),
         ("cut.zip", "no_evidence", "no zip archive"),
         ("foreign.zip", "no_evidence", "no evidence of samebill"),
-        ("newer.zip", "newer_evidence", "reads up to version 1"),
+        ("newer.zip", "newer_evidence", "reads up to version 2"),
         ("rows.zip", "evidence_unreadable", "readings.csv: line "),
         ("row.zip", "evidence_unreadable", "a row that is too long"),
         ("bomb.zip", "evidence_too_large", "inputs.json has more than"),

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use chrono::NaiveDate;
-use diesel::Connection;
 use diesel::connection::SimpleConnection;
 use diesel::pg::PgConnection;
+use diesel::{Connection, QueryResult};
 use samebill::store::{self, *};
 use samebill::usage::{Channel, OnConflict, Quality, Reading};
 use samebill::words::*;
@@ -235,13 +235,18 @@ impl Db {
 
     /// Runs statements past the store.
     pub(crate) fn execute(&self, sql: &str) {
+        self.try_execute(sql).unwrap();
+    }
+
+    /// Runs statements past the store, which may refuse them.
+    pub(crate) fn try_execute(&self, sql: &str) -> QueryResult<()> {
         match self.url.strip_prefix("sqlite://") {
             Some(file) => {
                 let mut connection = diesel::SqliteConnection::establish(file).unwrap();
                 connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
-                connection.batch_execute(sql).unwrap();
+                connection.batch_execute(sql)
             }
-            None => PgConnection::establish(&self.url).unwrap().batch_execute(sql).unwrap(),
+            None => PgConnection::establish(&self.url).unwrap().batch_execute(sql),
         }
     }
 

@@ -5,7 +5,8 @@ use std::sync::Barrier;
 use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use samebill::store::{self, StoreError, StoreOptions};
+use samebill::store::{self, Inserted, NewSharedInput, RecordedShared, SharedKind, StoreError, StoreOptions};
+use samebill::words::InputName;
 
 use crate::database::Db;
 
@@ -44,10 +45,15 @@ fn postgres_can_go_back() {
     }
 }
 
+/// Takes migrations back, the newest first, up to and with this one.
+fn back_before(db: &Db, options: &StoreOptions, name: &str) {
+    while !store::revert(&db.url, options).unwrap().expect("there is such a migration").contains(name) {}
+}
+
 /// What a release before the records of imports left: customers and revisions without them.
 fn imports_come_to_a_database_that_is_in_use(db: &Db, options: &StoreOptions) {
     store::migrate(&db.url, options).unwrap();
-    assert!(store::revert(&db.url, options).unwrap().unwrap().contains("000003_imports"));
+    back_before(db, options, "000003_imports");
     let document =
         r#"{"time_zone":"UTC","meter_points":[{"id":"m-1","channel":"import"},{"id":"m-1","channel":"export"}]}"#;
     for (customer, document) in [("c-1", document), ("c-2", r#"{"time_zone":"UTC"}"#)] {
@@ -76,6 +82,52 @@ fn imports_come_to_databases_that_are_in_use() {
     for partitioned in [false, true] {
         let Some(db) = Db::empty_postgres() else { return };
         imports_come_to_a_database_that_is_in_use(&db, &StoreOptions { partitioned, ..StoreOptions::default() });
+    }
+}
+
+/// What a release before event lists left: a version of a calendar, and a comparison that used it.
+fn event_lists_come_to_a_database_that_is_in_use(db: &Db, options: &StoreOptions) {
+    store::migrate(&db.url, options).unwrap();
+    back_before(db, options, "000004_event_lists");
+    db.put_customer("c-1");
+    db.put_plan("flat", "1", None, None);
+    let us: InputName = "us".parse().unwrap();
+    let new = |content: &str, after_version| NewSharedInput {
+        after_version,
+        content: content.as_bytes().to_vec(),
+        summary: "{}".to_owned(),
+        changed: Some(0..i64::MAX),
+    };
+    let put =
+        |kind, content: &str, after| db.store.put_shared_input(&db.tenant, kind, &us, &new(content, after), db.now());
+    put(SharedKind::Calendar, "before", 0).unwrap().unwrap();
+    assert!(put(SharedKind::EventList, "too early", 0).is_err(), "the release before knows no such kind");
+    let mut question = db.question("c-1", &["flat"]);
+    let used = RecordedShared { kind: SharedKind::Calendar, id: us.clone(), version: 1, used: 0..10 };
+    question.inputs.shared = vec![used];
+    let Inserted::Created(row) = db.insert(&question) else { panic!("not created") };
+
+    store::migrate(&db.url, options).unwrap();
+    let read = |kind| db.store.shared_input_version(&db.tenant, kind, &us, 1).unwrap().map(|input| input.content);
+    assert_eq!((read(SharedKind::Calendar), read(SharedKind::EventList)), (Some(b"before".to_vec()), None));
+    put(SharedKind::EventList, "peaks", 0).unwrap().unwrap();
+    put(SharedKind::Calendar, "after", 1).unwrap().unwrap();
+    assert_eq!(db.store.newer_shared_inputs(&db.tenant, row.id).unwrap().len(), 1, "what it used is known still");
+    let enforced = if db.url.starts_with("sqlite") { "PRAGMA foreign_keys = ON; " } else { "" };
+    let orphan = "INSERT INTO comparison_shared_inputs SELECT tenant_id, comparison_id, 'price_series', input_id, version, \
+                  used_start, used_end FROM comparison_shared_inputs";
+    assert!(db.try_execute(&format!("{enforced}{orphan}")).is_err(), "it refers to what is stored, still");
+    assert!(store::revert(&db.url, options).is_err(), "an event list has no place in the tables of before");
+    assert_eq!(read(SharedKind::EventList), Some(b"peaks".to_vec()));
+    db.store.check_ready().unwrap();
+}
+
+#[test]
+fn event_lists_come_to_databases_that_are_in_use() {
+    event_lists_come_to_a_database_that_is_in_use(&Db::sqlite(), &StoreOptions::default());
+    for partitioned in [false, true] {
+        let Some(db) = Db::empty_postgres() else { return };
+        event_lists_come_to_a_database_that_is_in_use(&db, &StoreOptions { partitioned, ..StoreOptions::default() });
     }
 }
 

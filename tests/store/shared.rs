@@ -1,4 +1,4 @@
-//! Calendars and price series: versions, and what they make of comparisons.
+//! Calendars, price series and event lists: versions, and what they make of comparisons.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use samebill::words::*;
 use crate::database::{Db, hours, midnight};
 use crate::on_both_engines;
 
-const KINDS: [SharedKind; 2] = [SharedKind::Calendar, SharedKind::PriceSeries];
+const KINDS: [SharedKind; 3] = SharedKind::ALL;
 
 fn name(text: &str) -> InputName {
     text.parse().unwrap()
@@ -47,7 +47,7 @@ fn filled(db: &Db) {
     }
 }
 
-fn both(version: u32) -> [(SharedKind, &'static str, u32); 2] {
+fn all(version: u32) -> [(SharedKind, &'static str, u32); 3] {
     KINDS.map(|kind| (kind, "one", version))
 }
 
@@ -119,7 +119,7 @@ on_both_engines! {
 
     fn a_newer_version_makes_a_comparison_stale_only_within_what_it_used(db: &Db) {
         filled(db);
-        let question = question_with(db, &both(1));
+        let question = question_with(db, &all(1));
         let Inserted::Created(row) = db.insert(&question) else { panic!("not created") };
         assert_eq!(row.inputs.shared, question.inputs.shared);
         let fresh = db.current(&question).unwrap();
@@ -137,7 +137,9 @@ on_both_engines! {
         assert_eq!(newer_of(&db.current(&question).unwrap()), [(SharedKind::PriceSeries, "one", 4)]);
         put(db, SharedKind::Calendar, "one", &new(4, "june", Some("2026-06-01".."2026-06-02"))).unwrap();
         put(db, SharedKind::Calendar, "one", &new(5, "again", Some("2026-01-01".."2026-06-02"))).unwrap();
-        let newer = [(SharedKind::Calendar, "one", 5), (SharedKind::Calendar, "one", 6), (SharedKind::PriceSeries, "one", 4)];
+        put(db, SharedKind::EventList, "one", &new(3, "june", Some("2026-06-30".."2026-07-01"))).unwrap();
+        let newer = [(SharedKind::Calendar, "one", 5), (SharedKind::Calendar, "one", 6), (SharedKind::EventList, "one", 4),
+            (SharedKind::PriceSeries, "one", 4)];
         let stored = db.store.comparison(&db.tenant, row.id).unwrap().unwrap();
         assert_eq!(newer_of(&stored), newer);
         assert_eq!(db.store.newer_shared_inputs(&db.tenant, row.id).unwrap(), stored.newer_shared_inputs);
@@ -163,20 +165,20 @@ on_both_engines! {
 
     fn superseding_moves_the_recorded_versions(db: &Db) {
         filled(db);
-        let question = question_with(db, &both(1));
+        let question = question_with(db, &all(1));
         let Inserted::Created(first) = db.insert(&question) else { panic!("not created") };
         put(db, SharedKind::Calendar, "one", &new(1, "june", Some("2026-06-30".."2026-07-01"))).unwrap();
-        let outdated = question_with(db, &both(1));
+        let outdated = question_with(db, &all(1));
         assert_eq!(db.supersede(first.id, &outdated, true), Superseded::InputsChanged);
         // The same digest: what changed was changed back, or no bill could tell.
-        let mut same = both(1);
+        let mut same = all(1);
         same[0].2 = 2;
         let again = question_with(db, &same);
         let Superseded::Unchanged(row) = db.supersede(first.id, &again, false) else { panic!("superseded") };
         assert_eq!(row.inputs.shared, again.inputs.shared);
         let stored = db.current(&question).unwrap();
         assert_eq!((stored.row, stored.newer_shared_inputs), (row, vec![]));
-        assert_eq!(db.count("comparison_shared_inputs"), 2);
+        assert_eq!(db.count("comparison_shared_inputs"), 3);
 
         put(db, SharedKind::Calendar, "one", &new(2, "june again", Some("2026-06-30".."2026-07-01"))).unwrap();
         assert_eq!(db.current(&question).unwrap().newer_shared_inputs.len(), 1);
@@ -189,7 +191,7 @@ on_both_engines! {
         let before = db.store.comparison(&db.tenant, first.id).unwrap().unwrap();
         assert_eq!(before.newer_shared_inputs, [], "only of a current one");
         assert_eq!(db.store.newer_shared_inputs(&db.tenant, first.id).unwrap().len(), 1);
-        assert_eq!(db.count("comparison_shared_inputs"), 4);
+        assert_eq!(db.count("comparison_shared_inputs"), 6);
     }
 
     fn inputs_recorded_by_an_earlier_release_are_read(db: &Db) {

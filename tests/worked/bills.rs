@@ -1,6 +1,6 @@
 //! A published bill asked of the engine, and held against what was published.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -73,6 +73,7 @@ fn question(Worked { case, .. }: &Worked, bill: &Bill, tariff: &Arc<Tariff>, pub
             .iter()
             .map(|(name, columns)| (name.clone(), series(columns, published_folder)))
             .collect(),
+        event_lists: BTreeMap::new(),
         plans: vec![PlanToBill {
             reference: "worked".parse().expect("a reference"),
             versions: vec![VersionInForce { version: 1, days: bill.period, tariff: Arc::clone(tariff) }],

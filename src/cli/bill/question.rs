@@ -14,7 +14,7 @@ use crate::comparison::SharedFiles;
 use crate::comparison::question::{Period, PeriodBody};
 use crate::config::{Settings, SettingsFlags, SplitIntervals};
 use crate::engine::{Options, PlanToBill, Question, VersionInForce};
-use crate::shared::{Calendar, SharedError, read_prices};
+use crate::shared::{Calendar, EventList, SharedError, read_prices};
 use crate::tariff::{PlanFormat, Tariff};
 use crate::usage::{ParsedUsage, Readings};
 use crate::words::{BillingPeriod, CustomerDocument, MAX_PERIOD_DAYS, PlanId};
@@ -162,7 +162,7 @@ fn read_plans(bill: &Bill, period: BillingPeriod) -> Result<Vec<PlanToBill>, Cli
     Ok(plans.into_values().collect())
 }
 
-/// The files of `--calendar` and `--prices`.
+/// The files of `--calendar`, `--prices` and `--event-list`.
 fn read_shared(bill: &Bill) -> Result<SharedFiles, CliError> {
     let mut shared = SharedFiles::default();
     let refused = |path: &Path, error: SharedError| CliError::refused(Some(path), &error.into());
@@ -177,6 +177,12 @@ fn read_shared(bill: &Bill) -> Result<SharedFiles, CliError> {
         let series = read_prices(&text, step).map_err(|e| refused(path, e))?;
         if shared.price_series.insert(id.clone(), series).is_some() {
             return Err(CliError::Usage(format!("two price series are called {id}")));
+        }
+    }
+    for NamedFile { id, path } in &bill.event_lists {
+        let list = EventList::read(&read_text(path)?).map_err(|e| refused(path, e))?;
+        if shared.event_lists.insert(id.clone(), list).is_some() {
+            return Err(CliError::Usage(format!("two event lists are called {id}")));
         }
     }
     Ok(shared)

@@ -1,14 +1,14 @@
-//! `samebill import calendar` and `import prices`.
+//! `samebill import calendar`, `import prices` and `import event-list`.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::client::{Target, escape, query};
 use super::super::foreign::RateFlags;
 use super::super::{CliError, Format, Report, Sheet};
 use super::report_put;
-use crate::shared::Calendar;
+use crate::shared::{Calendar, EventList};
 use crate::tariff::{ForeignOptions, PlanFormat, prices_from_octopus};
 use crate::words::InputName;
 
@@ -60,18 +60,62 @@ pub(crate) struct ImportPrices {
     target: Target,
 }
 
+/// Put an event list: the instants within which rules of plans hold, such as coincident peaks
+///
+/// The file holds all its events; those that overlap or meet are one. Other instants make a new version, and the comparisons
+/// whose days they concern stale.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  samebill import event-list peaks.txt --id peaks --name \"Coincident peaks\"
+
+A line of the file: 2026-07-15T14:00-04:00/2026-07-15T15:00-04:00, or 2026-07-15T18:00Z/PT1H")]
+pub(crate) struct ImportEventList {
+    /// One interval a line, CSV (start,end), or JSON with `events` and `name`
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The name by which plans refer to it
+    #[arg(long)]
+    id: InputName,
+    /// A name, for people [default: that of the file, if it says one]
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
 impl ImportCalendar {
     pub(super) fn run(self, format: Format) -> Result<(), CliError> {
         let calendar =
             Calendar::read(&read(&self.file)?).map_err(|e| CliError::refused(Some(&self.file), &e.into()))?;
-        let mut document = json!({"dates": calendar.dates});
-        if let Some(name) = self.name.or(calendar.name) {
-            document["name"] = json!(name);
-        }
-        let path = format!("/v1/calendars/{}", escape(self.id.as_str()));
-        let reply = self.target.client()?.put(&path, "application/json", &document.to_string())?;
-        report_put(&reply, "calendar", self.id.as_str())?.print(format)
+        let document = json!({"dates": calendar.dates});
+        put(&self.target, "calendar", &self.id, document, self.name.or(calendar.name))?.print(format)
     }
+}
+
+impl ImportEventList {
+    pub(super) fn run(self, format: Format) -> Result<(), CliError> {
+        let list = EventList::read(&read(&self.file)?).map_err(|e| CliError::refused(Some(&self.file), &e.into()))?;
+        let document = json!({"events": list.intervals()});
+        put(&self.target, "event list", &self.id, document, self.name.or(list.name))?.print(format)
+    }
+}
+
+/// Puts a document in place of the one before.
+///
+/// * `what`: its kind, in words.
+fn put(
+    target: &Target,
+    what: &str,
+    id: &InputName,
+    mut document: Value,
+    name: Option<String>,
+) -> Result<Report, CliError> {
+    if let Some(name) = name {
+        document["name"] = json!(name);
+    }
+    let path = format!("/v1/{}s/{}", what.replace(' ', "-"), escape(id.as_str()));
+    let reply = target.client()?.put(&path, "application/json", &document.to_string())?;
+    report_put(&reply, what, id.as_str())
 }
 
 impl ImportPrices {

@@ -27,7 +27,7 @@ pub struct Split {
     pub readings: String,
     /// What other plan versions and other prices of a series did.
     pub prices: String,
-    /// What other bounds of billing months and other holidays did.
+    /// What other bounds of billing months, other holidays and other events did.
     pub days: String,
     /// What other attributes or another time zone of the customer did.
     pub customer: String,

@@ -77,6 +77,8 @@ pub struct Changed {
     pub calendars: Vec<SharedDifference>,
     /// Price series with other prices within the input window.
     pub price_series: Vec<SharedDifference>,
+    /// Event lists with other instants among those that the plans look at.
+    pub event_lists: Vec<SharedDifference>,
     /// Customer versions, where attributes that the plans use or the time zone differ.
     pub customer: bool,
     /// Whether the billing months are cut elsewhere.
@@ -111,7 +113,7 @@ pub struct VersionDifference {
     pub after: Vec<u32>,
 }
 
-/// The versions of one calendar or price series; `None` where the plans of a side do not name it.
+/// The versions of one calendar, price series or event list; `None` where the plans of a side do not name it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct SharedDifference {
     /// Its id.
@@ -163,7 +165,7 @@ impl Service {
             self.cross(tenant, &before.row, &after.row, &before_bills).await?
         };
 
-        let [calendars, price_series] = self.shared_differences(tenant, &before.row, &after.row).await?;
+        let [calendars, price_series, event_lists] = self.shared_differences(tenant, &before.row, &after.row).await?;
         let old: BTreeMap<&str, _> = before_bills.plans.iter().map(|plan| (plan.plan_id.as_str(), plan)).collect();
         let mut plans = Vec::with_capacity(after_bills.plans.len());
         for new in &after_bills.plans {
@@ -191,6 +193,7 @@ impl Service {
                 included_plan_versions: version_differences(included(&before.row), included(&after.row)),
                 calendars,
                 price_series,
+                event_lists,
                 customer: crossing.customer_changed,
                 billing_months: before.row.inputs.cuts != after.row.inputs.cuts,
                 engine: before.row.inputs.engine != after.row.inputs.engine,
@@ -199,16 +202,16 @@ impl Service {
         })
     }
 
-    /// Calendars and price series whose used parts differ.
+    /// Calendars, price series and event lists whose used parts differ.
     async fn shared_differences(
         &self,
         tenant: &TenantId,
         before: &ComparisonRow,
         after: &ComparisonRow,
-    ) -> Result<[Vec<SharedDifference>; 2], ComparisonError> {
+    ) -> Result<[Vec<SharedDifference>; 3], ComparisonError> {
         let (tenant, before, after) = (tenant.clone(), before.inputs.shared.clone(), after.inputs.shared.clone());
         if before == after {
-            return Ok([Vec::new(), Vec::new()]);
+            return Ok([Vec::new(), Vec::new(), Vec::new()]);
         }
         self.store
             .read(move |store| {
@@ -218,7 +221,7 @@ impl Service {
                     let found = SharedInputs::differences(&before, &after, kind).into_iter();
                     found.map(|(id, before, after)| SharedDifference { id, before, after }).collect()
                 };
-                Ok::<_, ComparisonError>([SharedKind::Calendar, SharedKind::PriceSeries].map(of_kind))
+                Ok::<_, ComparisonError>(SharedKind::ALL.map(of_kind))
             })
             .await
     }

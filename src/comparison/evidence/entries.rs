@@ -12,8 +12,9 @@ use crate::words::{
 /// What the manifest calls itself.
 pub(super) const FORMAT: &str = "samebill-evidence";
 
-/// Rises when a program that reads this version could not read the next one.
-pub(super) const FORMAT_VERSION: u32 = 1;
+/// Rises when a program that reads this version could not read the next one. An archive says the lowest that its reader
+/// must know: 2 with event lists, else 1.
+pub(super) const FORMAT_VERSION: u32 = 2;
 
 pub(super) const README: &str = "README.txt";
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -159,6 +160,10 @@ pub(super) fn prices_entry(id: &InputName, version: u32) -> String {
     format!("price-series/{id}@{version}.csv")
 }
 
+pub(super) fn event_list_entry(id: &InputName, version: u32) -> String {
+    format!("event-lists/{id}@{version}.json")
+}
+
 /// What an entry is, for people.
 pub(super) fn what(name: &str) -> &'static str {
     match name {
@@ -172,6 +177,7 @@ pub(super) fn what(name: &str) -> &'static str {
         RESULT => "the answer: the bytes of `result` as they were stored",
         _ if name.starts_with("plans/") => "a version of a plan: the document as it was billed",
         _ if name.starts_with("calendars/") => "a version of a calendar, as it was stored",
+        _ if name.starts_with("event-lists/") => "a version of an event list, as it was stored",
         _ if name.starts_with("price-series/") => "a version of a price series: the prices of the input window",
         _ => "",
     }

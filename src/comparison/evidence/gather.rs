@@ -89,6 +89,7 @@ fn material(
         readings: usage.readings,
         calendars: BTreeMap::new(),
         price_series: BTreeMap::new(),
+        event_lists: BTreeMap::new(),
         months: Months { of_period: Vec::new(), are_registered: false, earlier: Vec::new() },
         options: Options::default(),
     };
@@ -96,7 +97,7 @@ fn material(
         let (kind, id, version) = (recorded.kind, &recorded.id, recorded.version);
         let input = store
             .shared_input_version(tenant, kind, id, version)?
-            .ok_or_else(|| gone("a version of a calendar or price series"))?;
+            .ok_or_else(|| gone("a version of a calendar, price series or event list"))?;
         let damaged =
             |error: Damaged| ComparisonError::Internal(format!("version {version} of {} {id}: {error}", kind.as_str()));
         match kind {
@@ -107,6 +108,10 @@ fn material(
             SharedKind::PriceSeries => {
                 let prices = shared::decode(&input.content).map_err(damaged)?.within(&recorded.used);
                 material.price_series.insert(id.clone(), (version, prices));
+            }
+            SharedKind::EventList => {
+                let list = shared::EventList::decode(&input.content).map_err(damaged)?;
+                material.event_lists.insert(id.clone(), (version, list));
             }
         }
     }

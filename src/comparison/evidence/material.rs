@@ -29,6 +29,8 @@ pub(super) struct Material {
     pub(super) calendars: BTreeMap<InputName, (u32, shared::Calendar)>,
     /// What holds within the input window, with their versions.
     pub(super) price_series: BTreeMap<InputName, (u32, PriceSeries)>,
+    /// Whole, with their versions.
+    pub(super) event_lists: BTreeMap<InputName, (u32, shared::EventList)>,
     /// How the period was cut.
     pub(super) months: Months,
     /// Settings.
@@ -128,6 +130,7 @@ impl Material {
         let files = SharedFiles {
             calendars: self.calendars.iter().map(|(id, (_, dates))| (id.clone(), dates.clone())).collect(),
             price_series: self.price_series.iter().map(|(id, (_, prices))| (id.clone(), prices.clone())).collect(),
+            event_lists: self.event_lists.iter().map(|(id, (_, list))| (id.clone(), list.clone())).collect(),
         };
         let shared = SharedInputs::offline(&files, &plans, &calendar.ranges(period, &plans));
         let readings = self.readings.clone();

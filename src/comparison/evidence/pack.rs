@@ -37,6 +37,10 @@ pub(super) fn pack(gathered: &Gathered) -> io::Result<Vec<u8>> {
         packer.bytes(&name, &calendar.encode())?;
     }
     packer.json(CUSTOMER, &material.customer)?;
+    let lists = material.event_lists.iter();
+    for (name, list) in by_name(lists.map(|(id, (version, list))| (entries::event_list_entry(id, *version), list))) {
+        packer.bytes(&name, &list.encode())?;
+    }
     packer.json(INPUTS, &row.inputs)?;
     let versions = || material.plans.values().flatten();
     let items: Vec<PlanItem> = versions()
@@ -97,7 +101,7 @@ fn terms(material: &Material) -> Terms {
 fn manifest(row: &ComparisonRow, material: &Material, entries: Vec<EntryMember>) -> Manifest {
     Manifest {
         format: FORMAT.to_owned(),
-        format_version: FORMAT_VERSION,
+        format_version: if material.event_lists.is_empty() { 1 } else { FORMAT_VERSION },
         comparison_id: row.id,
         tenant_id: material.key.tenant().clone(),
         customer_id: row.customer_id.clone(),

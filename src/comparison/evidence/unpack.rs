@@ -197,7 +197,7 @@ impl<R: Read + Seek> Entries<'_, R> {
         customer.check_attributes().map_err(|(at, fault)| unreadable(CUSTOMER, format!("{at}: {fault}")))?;
         let (months, options) = terms(&self.json(TERMS)?)?;
         let plans = self.plans()?;
-        let (mut calendars, mut price_series) = (BTreeMap::new(), BTreeMap::new());
+        let (mut calendars, mut price_series, mut event_lists) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for input in &recorded.shared {
             let (id, version) = (input.id.clone(), input.version);
             match input.kind {
@@ -214,12 +214,20 @@ impl<R: Read + Seek> Entries<'_, R> {
                     self.table(&name, PRICES_HEADER, |line| table.row(line, rows))?;
                     price_series.insert(id, (version, table.finish().map_err(|fault| unreadable(&name, fault))?));
                 }
+                SharedKind::EventList => {
+                    let name = entries::event_list_entry(&id, version);
+                    let document = self.document(&name, self.limits.document)?;
+                    let what =
+                        "this is no event list: {\"events\": [\"2026-07-15T18:00:00Z/2026-07-15T19:00:00Z\", …]}";
+                    let list = shared::EventList::decode(&document).map_err(|_| unreadable(&name, what))?;
+                    event_lists.insert(id, (version, list));
+                }
             }
         }
         let (mut table, rows) = (ReadingsTable::default(), self.limits.rows);
         self.table(READINGS, READINGS_HEADER, |line| table.row(line, rows))?;
         let readings = table.finish().map_err(|fault| unreadable(READINGS, fault))?;
-        Ok(Material { key, customer, plans, readings, calendars, price_series, months, options })
+        Ok(Material { key, customer, plans, readings, calendars, price_series, event_lists, months, options })
     }
 
     fn key(&mut self, manifest: &Manifest) -> Result<NaturalKey, EvidenceError> {

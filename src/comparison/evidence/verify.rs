@@ -148,7 +148,7 @@ impl Checks {
         }
         for (what, is_same) in [
             ("versions of plans", same_plans(unpacked, built)),
-            ("versions of calendars or price series", same_shared(unpacked)),
+            ("versions of calendars, price series or event lists", same_shared(unpacked)),
             ("billing months or settings", same_terms(unpacked)),
         ] {
             if !is_same {
@@ -215,9 +215,10 @@ fn same_shared(unpacked: &Unpacked) -> bool {
     let held = |kind| match kind {
         SharedKind::Calendar => material.calendars.len(),
         SharedKind::PriceSeries => material.price_series.len(),
+        SharedKind::EventList => material.event_lists.len(),
     };
     // Those that are named were read by name and version.
-    [SharedKind::Calendar, SharedKind::PriceSeries]
+    SharedKind::ALL
         .into_iter()
         .all(|kind| unpacked.recorded.shared.iter().filter(|input| input.kind == kind).count() == held(kind))
 }

@@ -73,6 +73,44 @@ fn instants_outside_the_bill_and_conditions_of_days_count_for_nothing() {
 }
 
 #[test]
+fn events_of_a_list_bill_as_the_same_instants_written_in_the_plan_byte_for_byte() {
+    let ladder = r#"{"id": "l", "kind": "energy", "schedule": "s", "resets": "day", "tier_scope": "per_period", "steps": {
+        "called": [{"to": "100", "price": "1"}, {"price": "2"}], "rest": [{"price": "0"}]}}"#;
+    let charges = format!("{ENERGY}, {DEMAND}, {ladder}");
+    for events in [
+        &["2026-10-25T01:00+01:00/PT1H", "2026-10-26T12:00Z/PT2H", "2026-10-26T13:00Z/PT2H"][..],
+        &["2026-10-28T23:00Z/2026-11-05T00:00Z", "2026-10-01T00:00Z/PT5H"],
+        // Nothing was called in the week: no energy and no demand of that period.
+        &["2026-07-15T18:00Z/PT1H"],
+    ] {
+        let written: Vec<String> = events.iter().map(|event| format!("\"{event}\"")).collect();
+        let written = called(&written.join(", "), &charges);
+        let named = called("", &charges).replace("\"during\": []", "\"during\": \"peaks\"");
+        let stretches = events.iter().map(|event| crate::words::interval(event).unwrap()).collect();
+        let lists = BTreeMap::from([("peaks".to_owned(), Instants::new(stretches))]);
+        let readings = hourly(LONDON, "2026-10-22", "2026-10-29", |at| f64::from(chrono::Timelike::hour(&at) + 1));
+        let bill = |plan: &str, event_lists: &BTreeMap<String, Instants>| {
+            let asked = question(plan, LONDON, "2026-10-22", "2026-10-29", &readings);
+            let result = compare(&Question { event_lists: event_lists.clone(), ..asked }).unwrap();
+            (lines(&result.plans[0]), serde_json::to_string(&result).unwrap())
+        };
+        let (by_name, by_instants) = (bill(&named, &lists), bill(&written, &BTreeMap::new()));
+        assert_eq!(by_name, by_instants, "{events:?}");
+        let is_called = events.len() > 1;
+        assert_eq!(by_name.0[0] != "a/called 0 kWh x 1 = 0", is_called, "{:?}", by_name.0);
+    }
+}
+
+#[test]
+fn an_event_list_that_nobody_imported_is_told_by_its_rule() {
+    let plan = called("", ENERGY).replace("\"during\": []", "\"during\": \"peaks\"");
+    let message = fault(asked(&plan, |_| {}), "event_list_missing", "/schedules/s/periods/0/during");
+    assert!(message.contains("\"peaks\"") && message.contains("import it"), "{message}");
+    let none_yet = asked(&plan, |question| drop(question.event_lists.insert("peaks".into(), Instants::default())));
+    assert_eq!(lines(&none_yet.unwrap().plans[0])[0], "a/called 0 kWh x 1 = 0");
+}
+
+#[test]
 fn an_instant_inside_a_reading_is_refused_or_the_reading_split() {
     let plan = called(r#""2026-01-10T09:20Z/2026-01-10T10:00Z""#, &format!("{ENERGY}, {DEMAND}"));
     let message = fault(asked(&plan, |_| {}), "interval_too_coarse", "/schedules/s");

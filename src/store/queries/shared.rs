@@ -1,4 +1,4 @@
-//! Calendars and price series: statements that are the same on both engines.
+//! Calendars, price series and event lists: statements that are the same on both engines.
 
 /// Versions of a comparison's shared inputs above the recorded ones that differ within what it used; `$tenant` is bound
 /// for each table. The comparison is the one of the surrounding query.

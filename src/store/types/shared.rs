@@ -1,4 +1,4 @@
-//! Calendars and price series as stored.
+//! Calendars, price series and event lists as stored.
 
 use std::ops::Range;
 
@@ -12,14 +12,20 @@ pub enum SharedKind {
     Calendar,
     /// Prices by instant. Its unit of ranges: seconds since the epoch.
     PriceSeries,
+    /// Instants. Its unit of ranges: seconds since the epoch.
+    EventList,
 }
 
 impl SharedKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Calendar, Self::PriceSeries, Self::EventList];
+
     /// As databases hold it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Calendar => "calendar",
             Self::PriceSeries => "price_series",
+            Self::EventList => "event_list",
         }
     }
 }
@@ -40,7 +46,7 @@ pub struct NewSharedInput {
 /// An immutable version of a shared input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedInput {
-    /// Calendar or price series.
+    /// Of what kind it is.
     pub kind: SharedKind,
     /// Its id.
     pub id: InputName,
@@ -70,7 +76,7 @@ pub struct SharedInputEntry {
 /// A version of a shared input that a comparison has not seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewerSharedInput {
-    /// Calendar or price series.
+    /// Of what kind it is.
     pub kind: SharedKind,
     /// Its id.
     pub id: InputName,

@@ -1,4 +1,4 @@
-//! Calendars and price series: immutable versions, and what a comparison used of them.
+//! Calendars, price series and event lists: immutable versions, and what a comparison used of them.
 //!
 //! No head is locked: a version is made from the one before it, and its number, which only one can take, tells whether
 //! another came in between.

@@ -79,6 +79,8 @@ struct Reader<'a> {
     stand_ins: Vec<(String, usize)>,
     n_steps: usize,
     n_instants: usize,
+    /// Event lists that its rules name, and those of the plans it includes.
+    event_lists: BTreeSet<String>,
     n_nested: usize,
 }
 
@@ -124,6 +126,7 @@ impl<'a> Reader<'a> {
             calendars: self.schedules.iter().flat_map(|schedule| schedule.holidays.iter().cloned()).collect(),
             schedules: std::mem::take(&mut self.schedules),
             price_series: BTreeSet::new(),
+            event_lists: std::mem::take(&mut self.event_lists),
             reads: BTreeSet::new(),
             costs: BTreeSet::new(),
             known: Known::default(),

@@ -117,7 +117,8 @@ fn schedules() {
         (r#"{"period": "p", "hours": ["24:00-01:00"]}"#, "bad_window", "hours/0"),
         (r#"{"period": "p", "hours": ["23:60-24:00"]}"#, "bad_window", "hours/0"),
         (r#"{"period": "p", "hours": []}"#, "missing_field", "hours"),
-        (r#"{"period": "p", "during": "peaks"}"#, "not_supported_yet", "during"),
+        (r#"{"period": "p", "during": "Peaks"}"#, "bad_name", "during"),
+        (r#"{"period": "p", "during": "2026-07-15T14:00Z/PT1H"}"#, "bad_name", "during"),
         (r#"{"period": "p", "during": []}"#, "missing_field", "during"),
         (r#"{"period": "p", "during": ["2026-07-15T14:00-04:00"]}"#, "bad_interval", "during/0"),
         (r#"{"period": "p", "during": ["2026-07-15T14:00/2026-07-15T15:00"]}"#, "bad_interval", "during/0"),
@@ -360,6 +361,28 @@ fn rules_within_instants() {
     }
     let many = vec![r#""2026-07-15T18:00Z/PT1M""#; 10_001].join(", ");
     refused(&rule(&many), &[("too_many", "/schedules/s/periods/0/during")]);
+}
+
+#[test]
+fn rules_within_the_events_of_a_list() {
+    let plan = |lists: &[&str]| {
+        let rules: Vec<String> = lists.iter().map(|list| format!(r#"{{"period": "p", "during": "{list}"}}"#)).collect();
+        let more = format!(r#", "schedules": {{"s": {{"periods": [{}]}}}}"#, rules.join(", "));
+        with(&more, r#"{"id": "e", "kind": "energy", "price": "1"}"#)
+    };
+    let tariff = accepted(&plan(&["peaks", "days", "peaks"]));
+    assert!(tariff.event_lists().iter().eq(["days", "peaks"]));
+    assert_eq!(tariff.plan().schedules[0].bounds(), [0; 0], "none until they are known");
+    let events = |stretches: &[std::ops::Range<i64>]| crate::words::Instants::new(stretches.to_vec());
+    let lists = [("peaks".to_owned(), events(&[0..60, 120..180])), ("other".to_owned(), events(&[300..360]))].into();
+    let tariff = tariff.with_events(&lists);
+    let schedule = &tariff.plan().schedules[0];
+    assert_eq!(schedule.bounds(), [0, 60, 120, 180]);
+    assert!(schedule.is_touched(&(150..151)) && !schedule.is_touched(&(60..120)));
+    let names: Vec<String> = (0..17).map(|n| format!("l{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    accepted(&plan(&names[..16]));
+    refused(&plan(&names), &[("too_many", "/schedules/s/periods/16/during")]);
 }
 
 #[test]

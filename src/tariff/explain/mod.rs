@@ -73,6 +73,8 @@ pub struct Needs {
     pub calendars: BTreeSet<String>,
     /// Series of prices by instant.
     pub price_series: BTreeSet<String>,
+    /// Lists of instants within which rules of its schedules hold.
+    pub event_lists: BTreeSet<String>,
     /// Plans that it includes, by what it calls them.
     pub plans: BTreeMap<String, String>,
     /// Channels of readings.
@@ -129,6 +131,7 @@ impl Tariff {
                 attributes: plan.attributes.clone(),
                 calendars: plan.calendars.clone(),
                 price_series: plan.price_series.clone(),
+                event_lists: plan.event_lists.clone(),
                 plans: plan.includes.iter().map(|i| (i.name.clone(), i.plan_id.to_string())).collect(),
                 channels: plan.reads.iter().map(|read| read.channel.to_string()).collect(),
                 look_back_months: plan.look_back_months,

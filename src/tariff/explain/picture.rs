@@ -103,7 +103,7 @@ fn of_channel(phrases: &Phrases<'_>, channel: &Channel) -> Vec<Picture> {
         if n_seasons > MAX_PICTURES {
             last.lines.push(format!("{} more seasons are not drawn.", n_seasons - MAX_PICTURES));
         }
-        if used.iter().any(|schedule| !schedule.bounds().is_empty()) {
+        if used.iter().any(|schedule| schedule.has_instants()) {
             last.lines.push("Hours within named instants are not drawn.".into());
         }
         if used.iter().any(|schedule| has_edges_between(schedule)) {

@@ -164,6 +164,10 @@ fn instants_are_told_as_they_are() {
         )[0],
         "August; 2026-07-15T18:00Z to 2026-07-15T19:00Z, at the hours and on the days that its rule names"
     );
+    assert_eq!(
+        rules(r#"{"period": "peak", "during": "peaks"}, {"period": "peak", "during": ["2026-07-15T18:00Z/PT1H"]}"#)[0],
+        "the events of list peaks and 2026-07-15T18:00Z to 2026-07-15T19:00Z"
+    );
 }
 
 #[test]

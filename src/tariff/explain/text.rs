@@ -91,6 +91,7 @@ impl Explanation {
             quantity("The customer's attribute", "The customer's attributes", &needs.attributes),
             quantity("Calendar", "Calendars", &needs.calendars),
             quantity("Price series", "Price series", &needs.price_series),
+            quantity("Event list", "Event lists", &needs.event_lists),
             quantity("Plan", "Plans", &needs.plans.values().cloned().collect()),
         ]
         .into_iter()

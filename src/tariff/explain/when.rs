@@ -44,18 +44,22 @@ pub(super) fn when(schedule: &Schedule) -> Vec<String> {
     lasting.enumerate().map(|(period, words)| with_instants(schedule, period, words)).collect()
 }
 
-/// The words of a period with the instants that rules of it name: `2026-07-15T18:00Z to 2026-07-15T19:00Z`.
+/// The words of a period with the instants that rules of it name: `2026-07-15T18:00Z to 2026-07-15T19:00Z`, `the events
+/// of list peaks`.
 fn with_instants(schedule: &Schedule, period: usize, words: String) -> String {
     let (stretches, has_more) = schedule.instants_of(period);
-    if stretches.is_empty() {
+    let lists = schedule.event_lists_of(period);
+    if stretches.is_empty() && lists.is_empty() {
         return words;
     }
     let text = |seconds: i64| {
         let instant = DateTime::from_timestamp(seconds, 0);
         instant.map(|instant| instant.format("%Y-%m-%dT%H:%MZ").to_string()).unwrap_or_default()
     };
-    let named = stretches.iter().map(|stretch| format!("{} to {}", text(stretch.start), text(stretch.end)));
-    let mut instants = short_list(named);
+    let written = stretches.iter().map(|stretch| format!("{} to {}", text(stretch.start), text(stretch.end)));
+    let of_lists = lists.iter().map(|list| format!("the events of list {list}"));
+    let named: Vec<String> = of_lists.chain(written).collect();
+    let mut instants = short_list(named.into_iter());
     if has_more {
         instants.push_str(", at the hours and on the days that its rule names");
     }

@@ -3,15 +3,22 @@
 //! The patterns of a schedule are those of its other rules. On a day that such instants touch, the rules are laid anew for
 //! each stretch between two bounds, in their order: the first that applies holds there, too.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use chrono::Datelike;
 
-use super::{ALL_DAYS, ALL_MONTHS, Calendars, Day, MINUTES_OF_DAY, Pattern, Rule, Schedule, day_pattern};
+use super::{ALL_DAYS, ALL_MONTHS, Calendars, Day, EventLists, MINUTES_OF_DAY, Pattern, Rule, Schedule, day_pattern};
+use crate::words::Instants;
 
-/// Stretches of time, seconds since the epoch, end exclusive: sorted, apart from each other.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Instants(Vec<Range<i64>>);
+/// What a rule's `during` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// Instants written in the document.
+    Written(Instants),
+    /// Those of an event list: none until [`Schedule::with_events`].
+    List { name: String, instants: Instants },
+}
 
 /// The rules of a schedule, some of which hold within instants only.
 #[derive(Debug, Clone)]
@@ -22,30 +29,33 @@ pub(super) struct During {
     bounds: Vec<i64>,
 }
 
-impl Instants {
-    /// The instants that lie in any of the stretches.
-    pub(crate) fn new(mut stretches: Vec<Range<i64>>) -> Self {
-        stretches.sort_by_key(|stretch| stretch.start);
-        let mut apart: Vec<Range<i64>> = Vec::with_capacity(stretches.len());
-        for stretch in stretches {
-            match apart.last_mut() {
-                Some(last) if stretch.start <= last.end => last.end = last.end.max(stretch.end),
-                _ => apart.push(stretch),
-            }
+impl Within {
+    fn instants(&self) -> &Instants {
+        match self {
+            Self::Written(instants) | Self::List { instants, .. } => instants,
         }
-        Self(apart)
+    }
+
+    fn list(&self) -> Option<&str> {
+        match self {
+            Self::Written(_) => None,
+            Self::List { name, .. } => Some(name),
+        }
     }
 
     fn contains(&self, instant: i64) -> bool {
-        let next = self.0.partition_point(|stretch| stretch.end <= instant);
-        self.0.get(next).is_some_and(|stretch| stretch.start <= instant)
+        self.instants().contains(instant)
     }
 }
 
 impl During {
     /// * `own_day`: as for [`Schedule::compile`].
     pub(super) fn of(rules: &[Rule], own_day: bool) -> Option<Self> {
-        let stretches = rules.iter().filter_map(|rule| rule.during.as_ref()).flat_map(|instants| &instants.0);
+        let within = || rules.iter().filter_map(|rule| rule.during.as_ref());
+        // Many rules may name one list.
+        let lists: BTreeMap<&str, &Within> = within().filter_map(|w| Some((w.list()?, w))).collect();
+        let distinct = within().filter(|within| within.list().is_none()).chain(lists.into_values());
+        let stretches = distinct.flat_map(|within| within.instants().stretches());
         let mut bounds: Vec<i64> = stretches.flat_map(|stretch| [stretch.start, stretch.end]).collect();
         bounds.sort_unstable();
         bounds.dedup();
@@ -65,12 +75,43 @@ impl Schedule {
         let rules = self.during.iter().flat_map(|during| &during.rules);
         let (mut stretches, mut has_more) = (Vec::new(), false);
         for rule in rules.filter(|rule| rule.period == period) {
-            let Some(instants) = &rule.during else { continue };
-            stretches.extend(instants.0.iter().cloned());
+            let Some(within) = &rule.during else { continue };
+            stretches.extend(within.instants().stretches().iter().cloned());
             let is_whole = rule.months == ALL_MONTHS && rule.season.is_none() && rule.days == ALL_DAYS;
             has_more |= !(is_whole && rule.hours.is_empty());
         }
-        (Instants::new(stretches).0, has_more)
+        (Instants::new(stretches).stretches().to_vec(), has_more)
+    }
+
+    /// Whether a rule holds within instants only.
+    pub(crate) fn has_instants(&self) -> bool {
+        self.during.is_some()
+    }
+
+    /// The event lists that rules name, each with the place of its rule.
+    pub(crate) fn event_lists(&self) -> impl Iterator<Item = (usize, &str)> {
+        let rules = self.during.iter().flat_map(|during| during.rules.iter().enumerate());
+        rules.filter_map(|(place, rule)| Some((place, rule.during.as_ref()?.list()?)))
+    }
+
+    /// The event lists that rules of a period name.
+    pub(crate) fn event_lists_of(&self, period: usize) -> BTreeSet<&str> {
+        let rules = self.during.iter().flat_map(|during| &during.rules);
+        rules.filter(|rule| rule.period == period).filter_map(|rule| rule.during.as_ref()?.list()).collect()
+    }
+
+    /// The same schedule, the rules that name event lists holding within their instants.
+    pub(crate) fn with_events(mut self, lists: &EventLists) -> Self {
+        if let Some(during) = self.during.take() {
+            let mut rules = during.rules;
+            for within in rules.iter_mut().filter_map(|rule| rule.during.as_mut()) {
+                if let Within::List { name, instants } = within {
+                    *instants = lists.get(name).cloned().unwrap_or_default();
+                }
+            }
+            self.during = During::of(&rules, during.own_day);
+        }
+        self
     }
 
     /// Those inside a stretch of time, its start left out.
@@ -82,7 +123,7 @@ impl Schedule {
 
     /// Whether a rule with `during` holds at some instant of a stretch of time.
     pub(crate) fn is_touched(&self, stretch: &Range<i64>) -> bool {
-        let lies_in = |rule: &Rule| rule.during.as_ref().is_some_and(|instants| instants.contains(stretch.start));
+        let lies_in = |rule: &Rule| rule.during.as_ref().is_some_and(|within| within.contains(stretch.start));
         !self.bounds_inside(stretch).is_empty()
             || self.during.as_ref().is_some_and(|during| during.rules.iter().any(lies_in))
     }
@@ -93,7 +134,7 @@ impl Schedule {
         let date = day.date;
         let holds = |rule: &&Rule| {
             rule.holds_on(date.month(), date.day())
-                && rule.during.as_ref().is_none_or(|instants| instants.contains(instant))
+                && rule.during.as_ref().is_none_or(|within| within.contains(instant))
         };
         let rules: Vec<&Rule> = during.rules.iter().filter(holds).collect();
         let today = self.day_type(date, calendars);
@@ -117,14 +158,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instants_are_joined_where_they_meet() {
-        let instants = Instants::new(vec![30..40, 0..10, 5..12, 12..14]);
-        assert_eq!(instants.0, [0..14, 30..40]);
-        let held: Vec<i64> = (-1..41).filter(|instant| instants.contains(*instant)).collect();
-        assert_eq!((held.len(), held[0], held[13], held[14]), (24, 0, 13, 30));
-    }
-
-    #[test]
     fn the_first_rule_that_applies_holds_within_instants_too() {
         let rule = |period, hours: &[(u16, u16)], during| Rule {
             period,
@@ -134,7 +167,7 @@ mod tests {
             hours: hours.to_vec(),
             during,
         };
-        let within = |stretch: Range<i64>| Some(Instants::new([stretch].into()));
+        let within = |stretch: Range<i64>| Some(Within::Written(Instants::new([stretch].into())));
         let rules = [
             rule(0, &[(0, 60)], None),
             rule(1, &[], within(0..7200)),

@@ -175,7 +175,9 @@ pub(super) fn cases(app: &TestApp) -> Vec<Case> {
             ),
             pointer("/prices/0/price"),
         ),
+        (Code::InvalidMember, app.put_events("peaks", &["2026-07-15T18:00Z/PT1H", "noon"]), pointer("/events/1")),
         (Code::InvalidId, app.put_calendar("US-east", &[]), None),
+        (Code::InvalidId, app.put_events("Peaks", &[]), None),
         (
             Code::InvalidParameter,
             app.put_prices("spot", "start,price\n", "?replace=some"),
@@ -184,6 +186,8 @@ pub(super) fn cases(app: &TestApp) -> Vec<Case> {
         (Code::InvalidParameter, get("/v1/price-series/spot?start=2026"), at("parameter", json!("start"))),
         (Code::CalendarNotFound, get("/v1/calendars/nowhere"), at("id", json!("nowhere"))),
         (Code::CalendarNotFound, get("/v1/calendars/nowhere/versions"), None),
+        (Code::EventListNotFound, get("/v1/event-lists/nowhere"), at("id", json!("nowhere"))),
+        (Code::EventListNotFound, get("/v1/event-lists/nowhere/versions"), None),
         (Code::PriceSeriesNotFound, get("/v1/price-series/nowhere"), at("id", json!("nowhere"))),
         (
             Code::PricesOverlap,

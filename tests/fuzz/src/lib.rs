@@ -48,6 +48,7 @@ pub fn read_and_bill(format: PlanFormat, bytes: &[u8]) {
         attributes: BTreeMap::new(),
         calendars: BTreeMap::from([("es".to_owned(), calendar)]),
         price_series: BTreeMap::new(),
+        event_lists: BTreeMap::new(),
         plans: vec![PlanToBill {
             reference: "plan".parse().unwrap(),
             versions: vec![VersionInForce { version: 1, days: period(), tariff: Arc::new(tariff) }],

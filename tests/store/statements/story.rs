@@ -89,7 +89,7 @@ pub(super) fn call_everything(db: &Db) -> BTreeSet<&'static str> {
     call!(list_periods(tenant, None, 10)).unwrap();
     call!(cycle_periods(tenant, "north", &(date("2026-01-01")..date("2027-01-01")))).unwrap();
 
-    // Calendars and price series.
+    // Calendars, price series and event lists.
     let window = midnight("2026-06-01")..midnight("2026-07-01");
     let shared = |after_version: u32, content: &str| NewSharedInput {
         after_version,
@@ -98,7 +98,7 @@ pub(super) fn call_everything(db: &Db) -> BTreeSet<&'static str> {
         changed: Some(midnight("2026-06-01")..midnight("2026-07-01")),
     };
     let us: InputName = "us".parse().unwrap();
-    for kind in [SharedKind::Calendar, SharedKind::PriceSeries] {
+    for kind in SharedKind::ALL {
         call!(put_shared_input(tenant, kind, &us, &shared(0, "first"), db.now())).unwrap().unwrap();
         call!(shared_inputs(tenant, kind, &[&us])).unwrap();
         call!(shared_input_version(tenant, kind, &us, 1)).unwrap().unwrap();
@@ -121,7 +121,7 @@ pub(super) fn call_everything(db: &Db) -> BTreeSet<&'static str> {
     let question = |references: &[&str]| {
         let mut new = db.question("c-1", references);
         let recorded = |kind| RecordedShared { kind, id: us.clone(), version: 1, used: window.clone() };
-        new.inputs.shared = [SharedKind::Calendar, SharedKind::PriceSeries].map(recorded).to_vec();
+        new.inputs.shared = SharedKind::ALL.map(recorded).to_vec();
         let (start, end) = (date("2026-01-01"), date("2026-07-01"));
         new.inputs.cycle = Some(RecordedCycle { id: "north".to_owned(), start, end, n_periods: 1 });
         new
@@ -145,11 +145,11 @@ pub(super) fn call_everything(db: &Db) -> BTreeSet<&'static str> {
     call!(preview_revert(tenant, wrong.id, ImportId::new(), db.now())).unwrap();
     call!(revert_import(tenant, wrong.id, ImportId::new(), db.now())).unwrap();
     call!(put_plan(tenant, &flat, &plan("3", None, None), db.now())).unwrap();
-    for kind in [SharedKind::Calendar, SharedKind::PriceSeries] {
+    for kind in SharedKind::ALL {
         call!(put_shared_input(tenant, kind, &us, &shared(1, "second"), db.now())).unwrap().unwrap();
     }
     assert_eq!(call!(newer_plan_versions(tenant, row.id)).unwrap().len(), 1);
-    assert_eq!(call!(newer_shared_inputs(tenant, row.id)).unwrap().len(), 2);
+    assert_eq!(call!(newer_shared_inputs(tenant, row.id)).unwrap().len(), 3);
     let newest = || {
         let mut new = question(&["flat", "other@1"]);
         for input in &mut new.inputs.shared {

@@ -107,9 +107,16 @@ pub(super) struct Rule {
     /// Windows of local time; without them the whole day.
     #[schemars(length(min = 1))]
     hours: Option<Vec<Hours>>,
-    /// Instants outside of which the rule does not hold: coincident peaks, critical days.
-    #[schemars(length(min = 1, max = super::super::during::MAX_INTERVALS))]
-    during: Option<Vec<Interval>>,
+    during: Option<During>,
+}
+
+/// Instants outside of which the rule does not hold: coincident peaks, critical days. Intervals, or the name of an imported
+/// event list. Source: PLAN-MODEL section 2, schedules.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum During {
+    Intervals(#[schemars(length(min = 1, max = crate::words::MAX_INTERVALS))] Vec<Interval>),
+    List(Name),
 }
 
 /// Days by name or as a set. A holiday is a date of one of the schedule's calendars. Source: PLAN-MODEL section 2,
