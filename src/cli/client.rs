@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -40,10 +40,22 @@ impl Target {
         if let Some(server) = &self.server {
             return Client::of_server(server);
         }
-        let flags = SettingsFlags { database_url: self.database_url.clone(), ..SettingsFlags::default() };
-        let settings = Settings::load(&flags, self.config.as_deref()).map_err(|e| CliError::new("bad_settings", e))?;
-        let settings = Settings { listen: "127.0.0.1:0".to_owned(), ..settings };
+        let settings = Settings { listen: "127.0.0.1:0".to_owned(), ..self.settings()? };
         Ok(Client::of_private(PrivateServer::start(settings)?))
+    }
+
+    /// The file of an embedded database that would have to be made first.
+    pub(super) fn missing_database(&self) -> Result<Option<String>, CliError> {
+        if self.server.is_some() {
+            return Ok(None);
+        }
+        let url = self.settings()?.database_url;
+        Ok(url.strip_prefix("sqlite://").filter(|file| !Path::new(file).exists()).map(str::to_owned))
+    }
+
+    fn settings(&self) -> Result<Settings, CliError> {
+        let flags = SettingsFlags { database_url: self.database_url.clone(), ..SettingsFlags::default() };
+        Settings::load(&flags, self.config.as_deref()).map_err(|e| CliError::new("bad_settings", e))
     }
 }
 

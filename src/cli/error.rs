@@ -38,6 +38,17 @@ impl CliError {
         Self::Problem(Value::Object(document))
     }
 
+    /// The same, with more to its detail where something was not found.
+    pub(super) fn where_not_found(mut self, more: &str) -> Self {
+        if let Self::Problem(problem) = &mut self
+            && problem["status"] == 404
+            && let Some(Value::String(detail)) = problem.get_mut("detail")
+        {
+            *detail = format!("{detail}; {more}");
+        }
+        self
+    }
+
     /// Whether the command line is wrong, not what it asked for.
     pub(super) fn is_wrong_usage(&self) -> bool {
         matches!(self, Self::Usage(_))

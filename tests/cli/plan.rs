@@ -1,6 +1,10 @@
 //! Plan documents themselves.
 
-use super::support::{fixture, run};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use super::support::{PostgresDatabase, fixture, run, samebill};
 
 #[test]
 fn the_schema_of_plan_documents_is_printed() {
@@ -47,4 +51,80 @@ fn a_foreign_plan_is_explained_with_the_flags_that_import_it() {
     let (_, unbilled) = text.split_once("\nWhat is not billed\n").unwrap();
     assert!(unbilled.starts_with("* coincidentratestructure: "), "{text}");
     assert!(text.contains("\n█   0.2 USD/kWh"), "{text}");
+}
+
+/// A stored plan in words: in its newest version, in another one, and with the plans that it includes.
+fn stored_plans_are_explained(database_url: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let flat = |price: &str| {
+        format!(
+            r#"{{"name": "Flat at {price}", "currency": "GBP", "charges": [{{"id": "energy", "kind": "energy", "price": "{price}"}}]}}"#
+        )
+    };
+    let at = |arguments: &str| run(folder.path(), &format!("{arguments} --database-url {database_url}"));
+    for price in ["0.25", "0.26"] {
+        write("new.json", &flat(price));
+        at("import plan new.json --id flat").done();
+    }
+    write("supply.json", r#"{"name": "Supply", "currency": "GBP", "include": {"network": "flat"}}"#);
+    at("import plan supply.json").done();
+    let newest = at("plan explain flat").done().stdout;
+    assert_eq!(newest, run(folder.path(), "plan explain new.json").done().stdout);
+    assert!(newest.starts_with("Flat at 0.26\n"), "{newest}");
+    let first = at("plan explain flat@1 --format json").done().json();
+    assert_eq!((first["valid"].as_bool(), first["name"].as_str()), (Some(true), Some("Flat at 0.25")));
+    let supply = at("plan explain supply").done().stdout;
+    assert!(supply.contains("0.26 GBP/kWh"), "{supply}");
+    for unknown in ["plan explain other", "plan explain flat@3"] {
+        let refused = at(unknown);
+        assert!(refused.code == 1 && refused.stderr.starts_with("samebill: plan_not_found: "), "{}", refused.stderr);
+        assert!(refused.stderr.contains("there is no such file either"), "{}", refused.stderr);
+    }
+    assert_eq!(at("plan explain flat --allow-unbilled").code, 2, "that was said when it was imported");
+    // A file that exists is meant, whatever plans there are; a folder is none.
+    write("flat", &flat("0.99"));
+    assert!(at("plan explain flat").done().stdout.starts_with("Flat at 0.99\n"));
+    std::fs::remove_file(folder.path().join("flat")).unwrap();
+    std::fs::create_dir(folder.path().join("flat")).unwrap();
+    assert_eq!(at("plan explain flat").done().stdout, newest);
+}
+
+#[test]
+fn stored_plans_are_explained_from_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    stored_plans_are_explained(&format!("sqlite://{}", folder.path().join("plans.db").display()));
+}
+
+#[test]
+fn stored_plans_are_explained_from_postgresql() {
+    let Some(database) = PostgresDatabase::create() else { return };
+    run(Path::new("."), &format!("migrate --database-url {}", database.url())).done();
+    stored_plans_are_explained(&database.url());
+}
+
+#[test]
+fn a_name_of_no_file_makes_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, more) in [("flat", "no database samebill.db"), ("plans/flat.json", "no plan is called so")] {
+        let refused = run(folder.path(), &format!("plan explain {name}"));
+        assert!(refused.code == 1 && refused.stderr.starts_with("samebill: unreadable_file: "), "{}", refused.stderr);
+        assert!(refused.stderr.contains(more), "{}", refused.stderr);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_plan_is_explained_from_the_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = fixture("plans/worked/es-enygas-20td.json");
+    let mut explain = samebill(folder.path())
+        .args(["plan", "explain", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    explain.stdin.take().unwrap().write_all(&std::fs::read(&plan).unwrap()).unwrap();
+    let told = String::from_utf8(explain.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(told, run(folder.path(), &format!("plan explain {plan}")).done().stdout);
 }
