@@ -94,33 +94,40 @@ pub(super) struct Piece {
 impl LocalDays {
     /// The days of a period. The offsets of its years are found once for all questions.
     pub fn of(time_zone: Tz, period: &BillingPeriod) -> Self {
-        Self::new(time_zone, period.start(), period.end(), &instants(time_zone, period))
+        Self::new(time_zone, period.start(), period.end(), None)
     }
 
-    /// The days `[first, end)`, with the instants `within`: those of the same dates on the customer's clock.
-    pub(super) fn new(time_zone: Tz, first: NaiveDate, end: NaiveDate, within: &std::ops::Range<i64>) -> Self {
+    /// The days `[first, end)`.
+    ///
+    /// * `within`: for a clock that is not the customer's, the instants of the same dates on the customer's clock.
+    pub(super) fn new(time_zone: Tz, first: NaiveDate, end: NaiveDate, within: Option<&std::ops::Range<i64>>) -> Self {
         let n_days = usize::try_from((end - first).num_days()).unwrap_or(0);
         // A day more on both sides than any clock is away from UTC.
         let offsets = offsets_between(time_zone, first - Days::new(2), end + Days::new(2));
         let first_day = day_of(first);
         let starts = day_starts(&offsets, first_day, n_days);
         let mut pieces = Vec::with_capacity(n_days + 4);
-        let mut at = 0;
-        for day in 0..n_days {
-            let (mut start, end) = (starts[day], starts[day + 1]);
-            let midnight = (first_day + i64::try_from(day).unwrap_or(0)) * SECONDS_OF_DAY;
-            while start < end {
-                while offsets.get(at + 1).is_some_and(|next| next.from <= start) {
+        let end_of = |at: usize| offsets.get(at + 1).map_or(i64::MAX, |next| next.from);
+        let (mut at, mut change) = (0, end_of(0));
+        let mut midnight = first_day * SECONDS_OF_DAY;
+        for (day, bounds) in starts.windows(2).enumerate() {
+            let (mut start, day_end) = (bounds[0], bounds[1]);
+            while start < day_end {
+                while change <= start {
                     at += 1;
+                    change = end_of(at);
                 }
-                let change = offsets.get(at + 1).map_or(end, |next| next.from.min(end));
-                let local = (start + offsets[at].seconds - midnight).rem_euclid(SECONDS_OF_DAY);
-                pieces.push(Piece { day, start, end: change, local });
-                start = change;
+                let local = local_seconds(start + offsets[at].seconds - midnight);
+                let end = change.min(day_end);
+                pieces.push(Piece { day, start, end, local });
+                start = end;
             }
+            midnight += SECONDS_OF_DAY;
         }
         let mut days = Self { first, first_day, starts, pieces };
-        days.reach(within, &offsets);
+        if let Some(within) = within {
+            days.reach(within, &offsets);
+        }
         days
     }
 
@@ -129,7 +136,7 @@ impl LocalDays {
         let n_days = self.len();
         let piece = |day: usize, start: i64, end: i64| {
             let at = offsets.partition_point(|offset| offset.from <= start).saturating_sub(1);
-            Piece { day, start, end, local: (start + offsets[at].seconds).rem_euclid(SECONDS_OF_DAY) }
+            Piece { day, start, end, local: local_seconds(start + offsets[at].seconds) }
         };
         if within.start < self.starts[0] {
             self.pieces.insert(0, piece(0, within.start, self.starts[0]));
@@ -185,22 +192,28 @@ impl LocalDays {
     }
 }
 
+/// Seconds since a midnight as seconds since the last one; a division only where there is one in between.
+fn local_seconds(seconds: i64) -> i64 {
+    if (0..SECONDS_OF_DAY).contains(&seconds) { seconds } else { seconds.rem_euclid(SECONDS_OF_DAY) }
+}
+
 /// The start of each of `n_days` days and the end of the last: the first instant at which the local clock shows
 /// midnight, or later where a change leaves midnight out.
 fn day_starts(offsets: &[UtcOffset], first_day: i64, n_days: usize) -> Vec<i64> {
     let mut starts = Vec::with_capacity(n_days + 1);
-    let mut at = 0;
-    for day in (first_day..).take(n_days + 1) {
-        loop {
-            let start = (day * SECONDS_OF_DAY - offsets[at].seconds).max(offsets[at].from);
-            match offsets.get(at + 1) {
-                Some(next) if next.from <= start => at += 1,
-                _ => {
-                    starts.push(start);
-                    break;
-                }
+    let mut rest = offsets;
+    let mut midnight = first_day * SECONDS_OF_DAY;
+    while let Some((offset, later)) = rest.split_first() {
+        let change = later.first().map_or(i64::MAX, |next| next.from);
+        while starts.len() <= n_days {
+            let start = (midnight - offset.seconds).max(offset.from);
+            if start >= change {
+                break;
             }
+            starts.push(start);
+            midnight += SECONDS_OF_DAY;
         }
+        rest = later;
     }
     starts
 }
@@ -271,7 +284,7 @@ mod tests {
     }
 
     fn local_days(zone: Tz, first: &str, end: &str) -> LocalDays {
-        LocalDays::new(zone, date(first), date(end), &instants(zone, &period(first, end)))
+        LocalDays::of(zone, &period(first, end))
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use chrono::{Months, NaiveDate};
+use chrono::{Datelike, Months, NaiveDate};
 use chrono_tz::Tz;
 
 use super::Question;
@@ -52,8 +52,9 @@ impl Frame {
         let all: Vec<&BillingPeriod> = question.earlier_months.iter().chain(&question.months).collect();
         let first = all.first().map_or(question.period.start(), |month| month.start());
         let end = all.last().map_or(question.period.end(), |month| month.end());
-        let within = day_start(question.time_zone, first)..day_start(question.time_zone, end);
-        let days = LocalDays::new(time_zone, first, end, &within);
+        let customers = || day_start(question.time_zone, first)..day_start(question.time_zone, end);
+        let within = (time_zone != question.time_zone).then(customers);
+        let days = LocalDays::new(time_zone, first, end, within.as_ref());
         let n_days = days.len();
 
         let mut is_cut = vec![false; n_days + 1];
@@ -72,10 +73,10 @@ impl Frame {
         for schedule in schedules {
             changes.add(schedule.changes());
         }
-        let dates: Vec<Day> =
-            first.iter_days().take(n_days).enumerate().map(|(i, date)| Day::new(date, days.weekday(i))).collect();
-        for (is_cut, day) in is_cut.iter_mut().zip(&dates).skip(1) {
-            *is_cut |= changes.contains(day.date);
+        for date in (first.year()..=end.year()).flat_map(|year| changes.in_year(year)) {
+            if date > first && date < end {
+                is_cut[days.index(date)] = true;
+            }
         }
         let bounds: Vec<usize> = (0..=n_days).filter(|day| is_cut[*day]).collect();
         let segments: Vec<Range<usize>> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
@@ -83,21 +84,29 @@ impl Frame {
         let class_of_weekday = weekday_classes(schedules);
         let holidays = Holidays::of(schedules, &question.calendars);
         let touched = during::touched_days(&days, schedules);
+        let is_plain = touched.is_empty() && holidays.0.is_empty();
         let mut frame = Self {
             months: Vec::with_capacity(all.len()),
             n_earlier: question.earlier_months.len(),
             segment_groups: Vec::with_capacity(segments.len()),
             group_days: Vec::new(),
             group_of_day: Vec::with_capacity(n_days),
-            segment_days: segments.iter().map(|segment| dates[segment.start]).collect(),
+            segment_days: segments.iter().map(|segment| days.day(segment.start)).collect(),
             segments,
             days,
         };
-        for segment in &frame.segments {
+        // Classes of plain weekdays first, then one for each kind of day near a holiday.
+        let mut group_of_class: Vec<((usize, u64), usize)> = Vec::new();
+        for (segment, first_day) in frame.segments.iter().zip(&frame.segment_days) {
             let first_group = frame.group_days.len();
-            // Classes of plain weekdays first, then one for each kind of day near a holiday.
-            let mut group_of_class: Vec<((usize, u64), usize)> = Vec::new();
-            for (index, day) in segment.clone().zip(&dates[segment.clone()]) {
+            group_of_class.clear();
+            // Where weekdays are all that counts, the groups of a week are those of every week.
+            let n_looked_at = if is_plain { segment.len().min(7) } else { segment.len() };
+            let mut day = *first_day;
+            for index in segment.start..segment.start + n_looked_at {
+                if index > segment.start {
+                    day = frame.days.day(index);
+                }
                 let near = holidays.near(day.date);
                 let class = match (touched.get(index), near) {
                     // A day that instants touch is a group of its own: it is read reading by reading.
@@ -107,11 +116,14 @@ impl Frame {
                 };
                 let known = group_of_class.iter().find(|(known, _)| *known == class).map(|(_, group)| *group);
                 let group = known.unwrap_or_else(|| {
-                    frame.group_days.push(*day);
+                    frame.group_days.push(day);
                     group_of_class.push((class, frame.group_days.len() - 1));
                     frame.group_days.len() - 1
                 });
                 frame.group_of_day.push(group);
+            }
+            for index in segment.start + n_looked_at..segment.end {
+                frame.group_of_day.push(frame.group_of_day[index - 7]);
             }
             frame.segment_groups.push(first_group..frame.group_days.len());
         }
@@ -178,6 +190,9 @@ fn full_days(question: &Question, month: usize) -> i64 {
     let period = question.months[month];
     let n_days = period.n_days();
     let is_last = month + 1 == question.months.len();
+    if month > 0 && !is_last {
+        return n_days;
+    }
     let counted_start = |n: usize| question.period.start().checked_add_months(Months::new(u32::try_from(n).ok()?));
     let is_counted = question.months.iter().enumerate().all(|(n, m)| counted_start(n) == Some(m.start()));
     let full_end = match (is_counted, is_last, month) {

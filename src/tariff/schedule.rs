@@ -56,10 +56,14 @@ impl MonthDays {
         if index == 60 && !date.leap_year() { Self::MARCH_AFTER_28 } else { index }
     }
 
-    /// Whether the day is one of them.
-    pub(crate) fn contains(&self, date: NaiveDate) -> bool {
-        let bit = Self::bit(date);
-        self.0[bit / 64] & (1 << (bit % 64)) != 0
+    /// The days of a year that are among them.
+    pub(crate) fn in_year(self, year: i32) -> impl Iterator<Item = NaiveDate> {
+        let bits = self.0.into_iter().zip(0u32..).flat_map(|(word, n)| bits_of(word).map(move |bit| 64 * n + bit));
+        bits.filter_map(move |bit| {
+            // The days from March on are one later than they are counted, but in leap years.
+            let days = [bit + 1, bit, 60].into_iter().filter_map(|ordinal| NaiveDate::from_yo_opt(year, ordinal));
+            days.filter(|date| u32::try_from(Self::bit(*date)) == Ok(bit)).next()
+        })
     }
 
     /// Puts in those of another set.
@@ -68,6 +72,15 @@ impl MonthDays {
             *word |= other;
         }
     }
+}
+
+/// The bits of a word that are set, the lowest first.
+fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros())?;
+        word &= word - 1;
+        Some(bit)
+    })
 }
 
 /// A date as schedules look at it.
