@@ -61,7 +61,14 @@ impl Cells {
             let group = frame.group_of_day[piece.day];
             let (slot, per_reading) = place(*local, *seconds, slot_seconds, n_slots);
             let energy = &mut running[group * width + 1 + slot..(group + 1) * width];
+            let of_maxima = group * n_slots + slot..(group + 1) * n_slots;
             if per_reading == 1 {
+                if let Some(Maxima::Narrow { highest, .. }) = &mut maxima
+                    && readings.len() <= energy.len()
+                {
+                    add_and_raise(energy, &mut highest[of_maxima], readings);
+                    continue;
+                }
                 add(energy, readings);
             } else if spread {
                 add_spread(energy, readings, per_reading);
@@ -70,7 +77,7 @@ impl Cells {
             }
             if let Some(maxima) = &mut maxima {
                 let n_wide = if spread { per_reading } else { 1 };
-                maxima.raise(group * n_slots + slot..(group + 1) * n_slots, readings, per_reading, n_wide, *seconds);
+                maxima.raise(of_maxima, readings, per_reading, n_wide, *seconds);
             }
         }
         for group in running.chunks_exact_mut(width) {
@@ -164,14 +171,15 @@ pub(super) fn place(local: i64, seconds: i64, slot_seconds: i64, n_slots: usize)
 
 /// For each minute of a day, midnight at its end too, the first slot that starts then or later.
 fn slots_of_minutes(slot_seconds: i64) -> Vec<u16> {
-    let mut slot = 0u16;
-    let first = |minute: i64| {
-        while i64::from(slot) * slot_seconds < minute * 60 {
-            slot += 1;
-        }
-        slot
-    };
-    (0..=SECONDS_OF_DAY / 60).map(first).collect()
+    let n_minutes = usize::try_from(SECONDS_OF_DAY / 60 + 1).unwrap_or(0);
+    let mut slots = Vec::with_capacity(n_minutes);
+    let mut minutes = (0..).map(|slot| usize::try_from(slot * slot_seconds / 60 + 1).unwrap_or(0));
+    let mut slot = 0;
+    while slots.len() < n_minutes {
+        slots.resize(minutes.next().map_or(n_minutes, |n| n.min(n_minutes)), slot);
+        slot += 1;
+    }
+    slots
 }
 
 /// Readings in a row that start in one piece of a day.
@@ -280,6 +288,23 @@ pub(super) fn share_of(milliwatt_hours: i64, part: usize, n_parts: usize) -> i64
     let n = i64::try_from(n_parts).unwrap_or(1);
     let even = milliwatt_hours / n;
     if part + 1 == n_parts { milliwatt_hours - even * (n - 1) } else { even }
+}
+
+/// Adds readings to as many cells or more, and raises the same cells of the highest to them. Four at a time, read before they
+/// are written: of that the compiler makes one loop on several readings at once.
+fn add_and_raise(energy: &mut [i64], highest: &mut [i32], readings: &[i64]) {
+    let (energy, highest) = (&mut energy[..readings.len()], &mut highest[..readings.len()]);
+    let (readings, last) = readings.as_chunks::<4>();
+    let ((energy, last_energy), (highest, last_highest)) = (energy.as_chunks_mut::<4>(), highest.as_chunks_mut::<4>());
+    for ((energy, highest), readings) in energy.iter_mut().zip(highest).zip(readings) {
+        let narrow_ones = readings.map(narrow);
+        *energy = std::array::from_fn(|i| energy[i].wrapping_add(readings[i]));
+        *highest = std::array::from_fn(|i| highest[i].max(narrow_ones[i]));
+    }
+    for ((energy, highest), reading) in last_energy.iter_mut().zip(last_highest).zip(last) {
+        *energy = energy.wrapping_add(*reading);
+        *highest = (*highest).max(narrow(*reading));
+    }
 }
 
 /// The highest readings of groups and slots while they are collected.

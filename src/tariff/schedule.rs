@@ -60,9 +60,9 @@ impl MonthDays {
     pub(crate) fn in_year(self, year: i32) -> impl Iterator<Item = NaiveDate> {
         let bits = self.0.into_iter().zip(0u32..).flat_map(|(word, n)| bits_of(word).map(move |bit| 64 * n + bit));
         bits.filter_map(move |bit| {
-            // The days from March on are one later than they are counted, but in leap years.
-            let days = [bit + 1, bit, 60].into_iter().filter_map(|ordinal| NaiveDate::from_yo_opt(year, ordinal));
-            days.filter(|date| u32::try_from(Self::bit(*date)) == Ok(bit)).next()
+            // Its number is that of a leap year, in which the days from March on are one later.
+            let mut days = [bit + 1, bit, 60].into_iter().filter_map(|ordinal| NaiveDate::from_yo_opt(year, ordinal));
+            days.find(|date| u32::try_from(Self::bit(*date)) == Ok(bit))
         })
     }
 
