@@ -238,7 +238,7 @@ pub(super) fn stretches<'s>(series: &'s Series, pieces: &[Piece]) -> Vec<Stretch
 }
 
 /// The first reading of a run that starts at an instant or later.
-fn first_reading_from(run: &Run, instant: i64) -> usize {
+pub(super) fn first_reading_from(run: &Run, instant: i64) -> usize {
     let seconds = i64::from(run.seconds);
     let reading = (instant - run.start + seconds - 1).div_euclid(seconds).max(0);
     usize::try_from(reading).unwrap_or(0).min(run.milliwatt_hours.len())
@@ -371,13 +371,13 @@ fn narrow(reading: i64) -> i32 {
 }
 
 /// Whether every sum of these readings, and each as power, fits 64 bits.
-pub(super) fn sums_fit(series: &Series, n_bits: u32) -> bool {
+pub(super) fn sums_fit(series: &Series) -> bool {
     let n_readings = u64::try_from(series.n_readings()).unwrap_or(u64::MAX);
     // The factor from energy to power: the readings of an hour.
     let shortest = series.runs().iter().map(|run| u64::from(run.seconds)).min().unwrap_or(1);
     let n_an_hour = (SECONDS_OF_HOUR.unsigned_abs() / shortest.max(1)).max(12);
     let n_sum_bits = 64 - n_readings.max(n_an_hour).leading_zeros();
-    n_bits + n_sum_bits < 63
+    series.n_bits() + n_sum_bits < 63
 }
 
 /// Lengths of readings and where they begin within their length on the local clock, seconds.

@@ -1,6 +1,6 @@
 //! A question answered: one pass over the readings, then each plan from the cells.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use chrono::{Datelike, NaiveDate};
 use chrono_tz::Tz;
@@ -17,7 +17,6 @@ use super::result::{ComparisonResult, UsageSummary};
 use super::{EngineError, PlanFault, PlanToBill, Question, coverage, spot};
 use crate::tariff::model::{MeasureId, Plan, PlanPlace};
 use crate::tariff::{Tariff, TariffError};
-use crate::usage::Channel;
 use crate::words::{AttributeValue, PlanReference};
 
 /// A plan whose versions have been put under the conventions of the question.
@@ -91,8 +90,8 @@ impl<'a> Aggregated<'a> {
             }
         }
         let channels_read = plans.iter().flat_map(Prepared::documents).flat_map(|plan| &plan.reads);
-        let (usage, n_bits) = coverage::usage(question, &channels_read.map(|read| &read.channel).collect())?;
-        let mut grounds = grounds(question, &plans, &n_bits);
+        let covered = coverage::covered(question, &channels_read.map(|read| &read.channel).collect())?;
+        let mut grounds = grounds(question, &plans);
         plans.retain_mut(|plan| {
             let ground = grounds.get_mut(&plan.time_zone).expect("every clock of a plan has its ground");
             match want(question, ground, plan) {
@@ -106,6 +105,7 @@ impl<'a> Aggregated<'a> {
         for ground in grounds.values_mut() {
             ground.aggregate().ok_or(EngineError::TooLarge)?;
         }
+        let usage = covered.summary(|channel| grounds.get(&question.time_zone)?.energy(channel))?;
         for plan in &mut plans {
             let ground = &grounds[&plan.time_zone];
             plan.split_evenly |= plan.tariffs.iter().any(|tariff| spot::was_split(ground, tariff.plan()));
@@ -284,11 +284,7 @@ fn missing_event_lists(question: &Question, plan: &PlanToBill, tariffs: &[Tariff
 }
 
 /// One ground for each clock, its days cut wherever a plan changes.
-fn grounds<'a>(
-    question: &'a Question,
-    prepared: &[Prepared<'_>],
-    n_bits: &BTreeMap<Channel, u32>,
-) -> HashMap<Tz, Ground<'a>> {
+fn grounds<'a>(question: &'a Question, prepared: &[Prepared<'_>]) -> HashMap<Tz, Ground<'a>> {
     let mut by_clock: HashMap<Tz, Vec<&Prepared<'_>>> = HashMap::new();
     for plan in prepared {
         by_clock.entry(plan.time_zone).or_default().push(plan);
@@ -306,7 +302,7 @@ fn grounds<'a>(
             let schedules: Vec<_> =
                 plans.iter().flat_map(|plan| plan.documents()).flat_map(|plan| &plan.schedules).collect();
             let frame = Frame::new(question, time_zone, &cuts, &schedules);
-            (time_zone, Ground::new(frame, question, n_bits))
+            (time_zone, Ground::new(frame, question))
         })
         .collect()
 }

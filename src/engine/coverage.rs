@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use chrono::{DateTime, SecondsFormat};
 
+use super::aggregate::{first_reading_from, sum, sums_fit};
 use super::calendar::instants;
 use super::result::{Gap, UsageSummary};
 use super::{EngineError, Question};
@@ -17,12 +18,18 @@ const ASSUMED_SECONDS: i64 = 3600;
 /// Length of most readings that are whole local days, seconds.
 const DAY_SECONDS: i64 = 86_400;
 
-/// Sums of one channel in the billing period.
+/// The readings of the billing period, as many as every channel has to have.
 #[derive(Debug)]
+pub(super) struct Covered<'a> {
+    question: &'a Question,
+    period: Range<i64>,
+    /// Of the channel that stands for the whole.
+    whole: Coverage,
+}
+
+/// Counts of one channel in the billing period.
+#[derive(Debug, Default)]
 struct Coverage {
-    milliwatt_hours: i128,
-    /// The bits that are set in some magnitude of the channel.
-    bits: i64,
     intervals: u64,
     estimated: u64,
     filled_zero: u64,
@@ -30,56 +37,61 @@ struct Coverage {
     gaps: Vec<Gap>,
 }
 
-/// Sums up the readings of the period; with the bits of the largest reading of each channel, its sign left out, those
-/// outside the period looked at too.
+/// Counts the readings of the period: run by run, the readings themselves are not looked at.
 ///
 /// # Errors
 /// [`EngineError::UsageIncomplete`] when a channel that a plan reads and that has readings, or the channel that
 /// stands for the whole, has fewer than the least coverage.
-pub(super) fn usage(
-    question: &Question,
+pub(super) fn covered<'a>(
+    question: &'a Question,
     channels_read: &BTreeSet<&Channel>,
-) -> Result<(UsageSummary, BTreeMap<Channel, u32>), EngineError> {
+) -> Result<Covered<'a>, EngineError> {
     let period = instants(question.time_zone, &question.period);
-    let of = |channel: &Channel| question.readings.get(channel).map(|series| coverage(series, &period));
-    let mut by_channel: BTreeMap<Channel, Coverage> = BTreeMap::new();
-    for channel in question.readings.keys() {
-        by_channel.extend(of(channel).map(|coverage| (channel.clone(), coverage)));
-    }
-    let n_bits = by_channel.iter().map(|(channel, coverage)| (channel.clone(), 64 - coverage.bits.leading_zeros()));
-    let n_bits: BTreeMap<Channel, u32> = n_bits.collect();
+    let coverages = question.readings.iter().map(|(channel, series)| (channel, coverage(series, &period)));
+    let mut by_channel: BTreeMap<&Channel, Coverage> = coverages.collect();
     let import = Channel::import();
     let standing = if by_channel.get(&import).is_some_and(|coverage| coverage.intervals > 0) {
-        import.clone()
+        import
     } else {
         // The first of those with the most readings.
         let fullest = by_channel.iter().rev().max_by_key(|(_, coverage)| coverage.intervals);
-        fullest.filter(|(_, coverage)| coverage.intervals > 0).map_or(import.clone(), |(channel, _)| channel.clone())
+        fullest.filter(|(_, coverage)| coverage.intervals > 0).map_or(import, |(channel, _)| (*channel).clone())
     };
     let whole = by_channel.remove(&standing).unwrap_or_else(|| coverage(&Series::default(), &period));
     check(question, &standing, &whole)?;
-    for (channel, coverage) in &by_channel {
+    for (channel, coverage) in by_channel {
         if coverage.intervals > 0 && channels_read.contains(channel) {
-            check(question, channel, coverage)?;
+            check(question, channel, &coverage)?;
         }
     }
-    let kwh = |channel: Channel| {
-        let coverage = if channel == standing { Some(&whole) } else { by_channel.get(&channel) };
-        let milliwatt_hours = coverage.map_or(0, |coverage| coverage.milliwatt_hours);
-        Exact::scaled(milliwatt_hours, 6).text(0).ok_or(EngineError::TooLarge)
-    };
-    let usage = UsageSummary {
-        import_kwh: kwh(import)?,
-        export_kwh: kwh(Channel::export())?,
-        days: u32::try_from(question.period.n_days()).unwrap_or(u32::MAX),
-        intervals: whole.intervals,
-        expected_intervals: whole.intervals + whole.missing,
-        estimated: whole.estimated,
-        filled_zero: whole.filled_zero,
-        missing: whole.missing,
-        gaps: whole.gaps,
-    };
-    Ok((usage, n_bits))
+    Ok(Covered { question, period, whole })
+}
+
+impl Covered<'_> {
+    /// What the answer says of the readings.
+    ///
+    /// * `known`: energy of a channel in the billing period where it is added up already, milliwatt-hours.
+    ///
+    /// # Errors
+    /// [`EngineError::TooLarge`].
+    pub(super) fn summary(self, known: impl Fn(&Channel) -> Option<i64>) -> Result<UsageSummary, EngineError> {
+        let kwh = |channel: &Channel| {
+            let of_readings = || self.question.readings.get(channel).map_or(0, |series| energy(series, &self.period));
+            let milliwatt_hours = known(channel).map_or_else(of_readings, i128::from);
+            Exact::scaled(milliwatt_hours, 6).text(0).ok_or(EngineError::TooLarge)
+        };
+        Ok(UsageSummary {
+            import_kwh: kwh(&Channel::import())?,
+            export_kwh: kwh(&Channel::export())?,
+            days: u32::try_from(self.question.period.n_days()).unwrap_or(u32::MAX),
+            intervals: self.whole.intervals,
+            expected_intervals: self.whole.intervals + self.whole.missing,
+            estimated: self.whole.estimated,
+            filled_zero: self.whole.filled_zero,
+            missing: self.whole.missing,
+            gaps: self.whole.gaps,
+        })
+    }
 }
 
 fn check(question: &Question, channel: &Channel, coverage: &Coverage) -> Result<(), EngineError> {
@@ -97,33 +109,14 @@ fn check(question: &Question, channel: &Channel, coverage: &Coverage) -> Result<
 }
 
 fn coverage(series: &Series, period: &Range<i64>) -> Coverage {
-    let mut found = Coverage {
-        milliwatt_hours: 0,
-        bits: 0,
-        intervals: 0,
-        estimated: 0,
-        filled_zero: 0,
-        missing: 0,
-        gaps: Vec::new(),
-    };
-    let mut clipped: Vec<(&Run, Range<usize>)> = Vec::with_capacity(series.runs().len());
-    for run in series.runs() {
-        let readings = readings_within(run, period);
-        let (before, after) = (&run.milliwatt_hours[..readings.start], &run.milliwatt_hours[readings.end..]);
-        found.bits |= magnitude_bits(before) | magnitude_bits(after);
-        if !readings.is_empty() {
-            clipped.push((run, readings));
-        }
-    }
+    let mut found = Coverage::default();
+    let clipped: Vec<(&Run, Range<usize>)> = within(series, period).collect();
     let seconds = usual_length(&clipped);
     let mut covered_to = period.start;
     for (run, readings) in &clipped {
         let start_of = |index: usize| run.start + i64::try_from(index).unwrap_or(0) * i64::from(run.seconds);
         found.gap(covered_to, start_of(readings.start), seconds);
         covered_to = start_of(readings.end).max(covered_to);
-        let (sum, bits) = exact_sum(&run.milliwatt_hours[readings.clone()]);
-        found.milliwatt_hours += sum;
-        found.bits |= bits;
         found.intervals += readings.len() as u64;
         let mut first = 0;
         for (n, quality) in &run.qualities {
@@ -140,27 +133,15 @@ fn coverage(series: &Series, period: &Range<i64>) -> Coverage {
     found
 }
 
-/// The sum, whatever its size, and the bits of the magnitudes. A block of readings that all have 32 bits sums up in 64.
-fn exact_sum(readings: &[i64]) -> (i128, i64) {
-    const NARROW: i64 = 0xffff_ffff;
-    let (mut sum, mut bits) = (0, 0);
-    for block in readings.chunks(1 << 16) {
-        let (of_all, of_block) =
-            block.iter().fold((0, 0i64), |(bits, sum), reading| (bits | reading, sum.wrapping_add(*reading)));
-        if of_all & !NARROW == 0 {
-            sum += i128::from(of_block);
-            bits |= of_all;
-        } else {
-            sum += block.iter().map(|reading| i128::from(*reading)).sum::<i128>();
-            bits |= magnitude_bits(block);
-        }
-    }
-    (sum, bits)
-}
-
-/// The bits that are set in some magnitude: of a number and its complement one is not negative and bounds it.
-fn magnitude_bits(readings: &[i64]) -> i64 {
-    readings.iter().fold(0, |bits, reading| bits | (reading ^ (reading >> 63)))
+/// Energy of the readings that start in a period, whatever its size, milliwatt-hours.
+fn energy(series: &Series, period: &Range<i64>) -> i128 {
+    let fits = sums_fit(series);
+    within(series, period)
+        .map(|(run, readings)| {
+            let readings = &run.milliwatt_hours[readings];
+            if fits { i128::from(sum(readings)) } else { readings.iter().map(|reading| i128::from(*reading)).sum() }
+        })
+        .sum()
 }
 
 impl Coverage {
@@ -176,14 +157,10 @@ impl Coverage {
     }
 }
 
-/// The readings of a run that start in a period.
-fn readings_within(run: &Run, period: &Range<i64>) -> Range<usize> {
-    let seconds = i64::from(run.seconds);
-    let index = |instant: i64| {
-        let reading = (instant - run.start + seconds - 1).div_euclid(seconds).max(0);
-        usize::try_from(reading).unwrap_or(0).min(run.milliwatt_hours.len())
-    };
-    index(period.start)..index(period.end)
+/// The runs that have readings which start in a period, and which ones these are.
+fn within<'s>(series: &'s Series, period: &Range<i64>) -> impl Iterator<Item = (&'s Run, Range<usize>)> {
+    let of = |run: &Run| first_reading_from(run, period.start)..first_reading_from(run, period.end);
+    series.runs().iter().map(move |run| (run, of(run))).filter(|(_, readings)| !readings.is_empty())
 }
 
 /// The length that most readings have: days of 23, 24 and 25 hours are one length.
@@ -201,4 +178,46 @@ fn usual_length(clipped: &[(&Run, Range<usize>)]) -> i64 {
 pub(super) fn instant_text(instant: i64) -> String {
     DateTime::from_timestamp(instant, 0)
         .map_or_else(|| instant.to_string(), |instant| instant.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{LONDON, asked, hourly, of};
+    use super::*;
+    use crate::words::BillingPeriod;
+
+    #[test]
+    fn the_energy_of_the_period_is_told_whatever_the_plan_reads() {
+        // From two months before the period to two days after it: each hour another number.
+        let readings = hourly(LONDON, "2025-11-01", "2026-02-03", |at| {
+            let n = u32::try_from(at.timestamp() / 3600 % 9973).unwrap();
+            f64::from(n) / 1e6
+        });
+        let january = BillingPeriod::new("2026-01-01".parse().unwrap(), "2026-02-01".parse().unwrap()).unwrap();
+        let period = instants(LONDON, &january);
+        let expected: i64 =
+            readings.readings().filter(|r| period.contains(&r.start)).map(|reading| reading.milliwatt_hours).sum();
+        let hours =
+            r#""schedules": {"s": {"periods": [{"period": "on", "hours": ["07:20-08:00"]}, {"period": "off"}]}}"#;
+        let by_hours = format!(
+            r#"{{"name": "n", "currency": "GBP", {hours}, "charges": [
+            {{"id": "a", "kind": "energy", "schedule": "s", "prices": {{"on": "3", "off": "0"}}}}]}}"#
+        );
+        for (plan, splits) in [
+            (of(r#""kind": "fixed", "price": "1""#), false),
+            (of(r#""kind": "energy", "price": "1""#), false),
+            (of(r#""kind": "demand", "price": "1", "ratchet": {"percent": "80", "last": 2}"#), false),
+            (by_hours.replace(":20", ":00"), false),
+            (by_hours.replace(r#""GBP""#, r#""GBP", "time_zone": "Asia/Kolkata""#), true),
+            (by_hours, true),
+        ] {
+            let result = asked(&plan, |question| {
+                question.readings.insert(Channel::import(), readings.clone());
+                question.options.split_intervals_even = splits;
+            });
+            let usage = result.unwrap().usage;
+            assert_eq!(usage.import_kwh, Exact::scaled(expected.into(), 6).text(0).unwrap(), "{plan}");
+            assert_eq!((usage.intervals, usage.missing, usage.export_kwh.as_str()), (744, 0, "0"), "{plan}");
+        }
+    }
 }

@@ -36,8 +36,6 @@ struct ChannelGround<'a> {
     series: &'a Series,
     /// Its readings, by the pieces of days in which they start.
     stretches: Vec<Stretch<'a>>,
-    /// Bits of the largest reading.
-    n_bits: u32,
     grids: BTreeSet<(i64, i64)>,
     /// Length of a reading of more than an hour that ends on another local day than it begins on, seconds.
     past_midnight: Option<i64>,
@@ -72,9 +70,7 @@ pub(super) enum Boundary {
 
 impl<'a> Ground<'a> {
     /// The frame and its channels, nothing added up yet.
-    ///
-    /// * `n_bits`: by channel, of the largest reading.
-    pub(super) fn new(frame: Frame, question: &'a Question, n_bits: &BTreeMap<Channel, u32>) -> Self {
+    pub(super) fn new(frame: Frame, question: &'a Question) -> Self {
         let channels = question
             .readings
             .iter()
@@ -83,7 +79,6 @@ impl<'a> Ground<'a> {
                 let grids = aggregate::grids(&stretches);
                 let ground = ChannelGround {
                     series,
-                    n_bits: n_bits.get(channel).copied().unwrap_or(64),
                     natural_slot: aggregate::slot_seconds(&grids),
                     past_midnight: days::past_midnight(&frame, &stretches),
                     grids,
@@ -146,7 +141,7 @@ impl<'a> Ground<'a> {
 
     /// Makes the pass over the readings of every channel. `None` when a sum could pass 64 bits.
     pub(super) fn aggregate(&mut self) -> Option<()> {
-        if !self.channels.values().all(|channel| aggregate::sums_fit(channel.series, channel.n_bits)) {
+        if !self.channels.values().all(|channel| aggregate::sums_fit(channel.series)) {
             return None;
         }
         let frame = &self.frame;
@@ -159,7 +154,7 @@ impl<'a> Ground<'a> {
                 // Where no plan looks at hours the day is one slot.
                 let slot = if channel.by_hours { grain.0 } else { SECONDS_OF_DAY };
                 let cells = |stretches: &[Stretch<'_>]| {
-                    Cells::new(frame, stretches, channel.n_bits, slot, *with_maxima, grain.1)
+                    Cells::new(frame, stretches, channel.series.n_bits(), slot, *with_maxima, grain.1)
                 };
                 let cells = match channel.in_parts.get(grain) {
                     Some(parts) => cells(&aggregate::stretches(parts, frame.days.pieces(0..frame.days.len()))),
@@ -175,7 +170,7 @@ impl<'a> Ground<'a> {
                 Some(parts) => Cow::Owned(aggregate::stretches(parts, frame.days.pieces(0..frame.days.len()))),
                 None => Cow::Borrowed(channel.stretches.as_slice()),
             };
-            Some((stretches, channel.n_bits))
+            Some((stretches, channel.series.n_bits()))
         });
         Some(())
     }
@@ -183,6 +178,15 @@ impl<'a> Ground<'a> {
     /// The readings of a channel as they are read at a grain.
     pub(super) fn series(&self, channel: &Channel, grain: Grain) -> Option<&Series> {
         self.channels.get(channel).map(|channel| channel.series_at(grain))
+    }
+
+    /// Energy of a channel in the billing period, milliwatt-hours; `None` unless a plan has its readings added up, each where
+    /// it starts.
+    pub(super) fn energy(&self, channel: &Channel) -> Option<i64> {
+        let (_, cells) = self.channels.get(channel)?.cells.iter().find(|((_, spread), _)| !spread)?;
+        let first_month = self.frame.months.get(self.frame.n_earlier)?;
+        let first_group = self.frame.segment_groups.get(first_month.segments.start)?.start;
+        Some((first_group..self.frame.group_days.len()).map(|group| cells.group(group).all_energy()).sum())
     }
 
     /// Whether any channel has a reading in these segments.

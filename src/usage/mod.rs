@@ -164,6 +164,7 @@ impl Reading {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Series {
     runs: Vec<Run>,
+    n_bits: u32,
 }
 
 /// Readings of one length that follow each other without a gap.
@@ -194,12 +195,15 @@ impl Series {
     pub fn from_sorted(readings: &[Reading]) -> Self {
         let mut runs: Vec<Run> = Vec::new();
         let mut last_end = i64::MIN;
+        let mut bits = 0;
         for reading in readings {
             assert!(reading.start >= last_end, "readings are sorted and do not overlap");
             last_end = reading.end();
             if reading.quality == Quality::Missing {
                 continue;
             }
+            // Of a number and its complement one is not negative, and bounds the magnitude.
+            bits |= reading.milliwatt_hours ^ (reading.milliwatt_hours >> 63);
             match runs.last_mut() {
                 Some(run) if run.seconds == reading.seconds && run.end() == reading.start => {
                     run.milliwatt_hours.push(reading.milliwatt_hours);
@@ -216,12 +220,17 @@ impl Series {
                 }),
             }
         }
-        Self { runs }
+        Self { runs, n_bits: 64 - bits.leading_zeros() }
     }
 
     /// The runs, in order.
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+
+    /// No reading is above 2^n or below -2^n, in milliwatt-hours: says how wide a sum has to be.
+    pub fn n_bits(&self) -> u32 {
+        self.n_bits
     }
 
     /// Whether there is no reading.
@@ -273,5 +282,25 @@ impl ParsedUsage {
     /// Number of readings of all channels.
     pub fn n_readings(&self) -> usize {
         self.readings.values().map(Readings::len).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_knows_the_bits_of_its_largest_reading_whatever_its_sign() {
+        let n_bits = |energies: &[i64]| {
+            let readings = (0..).zip(energies).map(|(i, milliwatt_hours)| Reading {
+                start: i * 900,
+                seconds: 900,
+                milliwatt_hours: *milliwatt_hours,
+                quality: Quality::Measured,
+            });
+            Series::from_sorted(&readings.collect::<Vec<_>>()).n_bits()
+        };
+        assert_eq!([n_bits(&[]), n_bits(&[0]), n_bits(&[1]), n_bits(&[3, 8])], [0, 0, 1, 4]);
+        assert_eq!([n_bits(&[-8]), n_bits(&[3, -9]), n_bits(&[i64::MAX]), n_bits(&[i64::MIN])], [3, 4, 63, 63]);
     }
 }
