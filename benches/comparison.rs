@@ -19,6 +19,10 @@ use samebill::config::Settings;
 use samebill::store::{self, StoreOptions};
 use serde_json::{Value, json};
 
+/// That of the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Half-hourly readings of one year.
 const READINGS: i64 = 17_520;
 

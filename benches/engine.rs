@@ -17,6 +17,10 @@ use samebill::tariff::Tariff;
 
 use year::{N_READINGS, ZONE, question, readings, year};
 
+/// That of the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A plan that pays for each quarter hour at the price of a series.
 fn question_by_series(price_minutes: u32) -> Question {
     let document = r#"{"name": "hourly", "currency": "USD", "charges": [

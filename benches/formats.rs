@@ -14,6 +14,10 @@ use chrono::DateTime;
 use criterion::{Criterion, Throughput, criterion_group};
 use samebill::usage::{Quality, ReadOptions, open, read};
 
+/// That of the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// 2026-01-01 in Brisbane (UTC+10), seconds since the epoch.
 const START: i64 = 1_767_189_600;
 /// Quarter hours of a year.

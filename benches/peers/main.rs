@@ -15,6 +15,10 @@ use samebill::tariff::{ConventionOverrides, Tariff};
 use samebill::usage::{ReadOptions, Series};
 use samebill::words::BillingPeriod;
 
+/// That of the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const N_ROUNDS: usize = 50;
 
 fn question(folder: &Path) -> Question {

@@ -99,50 +99,29 @@ impl fmt::Display for Decimal {
 
 /// `digits / 10^scale` as text, without trailing zeros beyond `least_decimals` decimals.
 pub(super) fn scaled_text(digits: i128, scale: u32, least_decimals: u32) -> String {
-    /// Zeros in front of the most digits that a number or a scale can have.
-    const ROOM: usize = 80;
     let (scale, least_decimals) = (scale as usize, least_decimals as usize);
-    let mut ascii = [b'0'; ROOM];
-    let n_digits = put_digits(&mut ascii, digits.unsigned_abs()).max(scale + 1);
-    let point = ROOM - scale;
-    let n_zeros = ascii[point..].iter().rev().take_while(|digit| **digit == b'0').count();
-    let n_decimals = (scale - n_zeros).max(least_decimals.min(scale));
-    let text = |range: std::ops::Range<usize>| ascii[range].iter().map(|digit| char::from(*digit));
+    let mut buffer = itoa::Buffer::new();
+    let text = buffer.format(digits.unsigned_abs());
+    let (whole, decimals) = text.split_at(text.len().saturating_sub(scale));
+    // Those between the point and the first digit that is there.
+    let n_zeros = scale - decimals.len();
+    let decimals = decimals.trim_end_matches('0');
+    let n_decimals = if decimals.is_empty() { 0 } else { n_zeros + decimals.len() };
     let n_shown = n_decimals.max(least_decimals);
-    let mut out =
-        String::with_capacity(usize::from(digits < 0) + n_digits - scale + usize::from(n_shown > 0) + n_shown);
+    let mut out = String::with_capacity(3 + whole.len() + n_shown);
     if digits < 0 {
         out.push('-');
     }
-    out.extend(text(ROOM - n_digits..point));
+    out.push_str(if whole.is_empty() { "0" } else { whole });
     if n_shown > 0 {
         out.push('.');
-        out.extend(text(point..point + n_decimals));
+        if n_decimals > 0 {
+            out.extend(std::iter::repeat_n('0', n_zeros));
+            out.push_str(decimals);
+        }
         out.extend(std::iter::repeat_n('0', n_shown - n_decimals));
     }
     out
-}
-
-/// Writes a number to the end of zeros and gives the number of its digits.
-fn put_digits(ascii: &mut [u8], mut number: u128) -> usize {
-    /// As many digits as 64 bits hold: divisions of 128 bits are slow.
-    const N_CHUNK: usize = 19;
-    const CHUNK: u128 = 10u128.pow(19);
-    let mut end = ascii.len();
-    loop {
-        let mut low = u64::try_from(number % CHUNK).expect("the rest of a division by 19 digits has 64 bits");
-        number /= CHUNK;
-        let mut at = end;
-        while low > 0 {
-            at -= 1;
-            ascii[at] = b'0' + u8::try_from(low % 10).expect("a digit");
-            low /= 10;
-        }
-        if number == 0 {
-            return ascii.len() - at;
-        }
-        end -= N_CHUNK;
-    }
 }
 
 #[cfg(test)]
