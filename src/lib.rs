@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | [`words`] | ids, instants, billing periods, the customer | a clock of its own, I/O |
 //! | [`usage`] | the model of readings, the readers of files, merge, stored block | tariffs, money |
-//! | [`shared`] | calendars and price series: files, merge, stored bytes | tariffs, store |
+//! | [`shared`] | calendars, price series, event lists: files, merge, stored bytes | tariffs, store |
 //! | [`tariff`] | the plan document, checked when built; adapters of foreign tariffs | readings, bills |
 //! | [`engine`] | readings and tariffs in, line items out; exact and pure | store, http, tokio |
 //! | [`store`] | the only place with SQL: SQLite and PostgreSQL behind one trait | money |

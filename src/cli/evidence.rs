@@ -12,8 +12,9 @@ use super::{CliError, Format, Report, Sheet};
 
 /// Everything that an answer was made from, in a zip that `samebill verify` computes again
 ///
-/// The zip holds the question, the result, the plans, the readings, the calendars, prices and event lists and the settings
-/// that were used, of a current answer as of one that was superseded. People can open it: README.txt in it says what is what.
+/// The zip holds the question, the result, the plans, the readings, the calendars, prices and event lists and the
+/// settings that were used, of a current answer as of one that was superseded. People can open it: README.txt in it says
+/// what is what.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   samebill evidence 0198c0de-0000-7000-8000-000000000001

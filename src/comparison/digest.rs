@@ -7,8 +7,8 @@ use crate::tariff::{IncludedTariff, Tariff};
 use crate::words::BillingPeriod;
 
 /// SHA-256 over the contents that decide the numbers: readings of the window, attributes that the plans use,
-/// canonical documents with version and days, engine, time zone, cuts, options, and what the question uses of calendars,
-/// price series and event lists. Every part is length-prefixed.
+/// canonical documents with version and days, engine, time zone, cuts, options, and what the question uses of
+/// calendars, price series and event lists. Every part is length-prefixed.
 ///
 /// Counters (usage revision, customer version) are not in it: a correction outside the window, or one taken back,
 /// leaves it as it is.

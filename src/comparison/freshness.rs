@@ -1,9 +1,9 @@
 //! Whether the inputs of a comparison are still what they were.
 //!
 //! Changes of usage and customer *mark* a row in the transaction that makes them; changes of what many customers
-//! share (plan versions, calendars, price series, event lists, the engine, registered periods) are *derived* here at every read. A row
-//! that is read unmarked and then found without newer versions was fresh at the instant of the first read: versions are
-//! only ever added. A superseded row keeps the freshness it had when it was superseded: what its successor had seen.
+//! share (plan versions, calendars, price series, event lists, the engine, registered periods) are *derived* here at
+//! every read. A row that is read unmarked and then found without newer versions was fresh at the instant of the first
+//! read: versions are only ever added. A superseded row keeps the freshness it had when it was superseded: what its successor had seen.
 
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 //! breaks without each safeguard. `key.rs` says what makes two questions one, `inputs.rs`, `includes.rs` and
 //! `shared_inputs.rs` what an answer depends on, `freshness.rs` whether it still holds, `supersede.rs` how it is
 //! replaced, `history.rs` and `diff/` what became of it, `evidence/` how anybody can compute it again.
-//! `shared_puts.rs` makes versions of calendars, prices and event lists, `meter_points.rs` gives a file of many meter points to their
+//! `shared_puts.rs` makes versions of what plans name, `meter_points.rs` gives a file of many meter points to their
 //! customers.
 
 mod access;

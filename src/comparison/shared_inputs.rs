@@ -1,5 +1,5 @@
-//! The calendars, price series and event lists of a question: those that its plans name, in their newest or in recorded versions, cut
-//! to what its numbers can depend on.
+//! The calendars, price series and event lists of a question: those that its plans name, in their newest or in recorded
+//! versions, cut to what its numbers can depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

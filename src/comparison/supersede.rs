@@ -18,8 +18,8 @@ use crate::words::{ComparisonId, TenantId, Timestamp};
 /// Why a row is to be replaced, and on what condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SupersedeRequest {
-    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `event_list_changed`, `engine_changed`,
-    /// `manual`.
+    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `event_list_changed`,
+    /// `engine_changed`, `manual`.
     pub reason: String,
     /// A person's words.
     pub note: Option<String>,

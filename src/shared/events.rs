@@ -38,8 +38,8 @@ impl EventList {
         Ok(Self { name, events: Instants::new(events.collect::<Result<_, _>>()?) })
     }
 
-    /// Reads a file: `{"events": ["2026-07-15T18:00Z/PT1H", …], "name"}`, or a text with one interval a line, its two parts
-    /// with a slash or a comma between them (blank lines, lines that begin with `#` and a first line `event` or
+    /// Reads a file: `{"events": ["2026-07-15T18:00Z/PT1H", …], "name"}`, or a text with one interval a line, its two
+    /// parts with a slash or a comma between them (blank lines, lines that begin with `#` and a first line `event` or
     /// `start,end` say nothing).
     ///
     /// # Errors
@@ -82,8 +82,8 @@ impl EventList {
         Self::new(document.name, &document.events).map_err(|_| Damaged)
     }
 
-    /// Bounds of the instants that only one of the two has, seconds since the epoch, end exclusive; `None` when there is no
-    /// such instant.
+    /// Bounds of the instants that only one of the two has, seconds since the epoch, end exclusive; `None` when there is
+    /// no such instant.
     pub fn change(before: Option<&Self>, after: &Self) -> Option<Range<i64>> {
         before.map_or(&Instants::default(), |list| &list.events).difference(&after.events)
     }

@@ -1,5 +1,5 @@
-//! Calendars, price series and event lists, which all customers of a tenant share: what files of them hold, how a new file
-//! and what is stored become the next version, and the bytes of a version. No tariff, no money, no database here.
+//! Calendars, price series and event lists, which all customers of a tenant share: what files of them hold, how a new
+//! file and what is stored become the next version, and the bytes of a version. No tariff, no money, no database here.
 //!
 //! `calendar.rs`, `prices.rs` and `events.rs` are what a version holds, `read.rs` reads files of prices.
 
@@ -84,8 +84,8 @@ fn document<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, SharedErro
     })
 }
 
-/// The lines of a text that say something, each with its number: no blank line, none that begins with `#`, and not one of
-/// the headers as the first.
+/// The lines of a text that say something, each with its number: no blank line, none that begins with `#`, and not one
+/// of the headers as the first.
 fn lines_of<'t>(text: &'t str, headers: &[&str]) -> impl Iterator<Item = (u64, &'t str)> {
     let is_header = |line: u64, text: &str| line == 1 && headers.iter().any(|header| text.eq_ignore_ascii_case(header));
     let lines = (1..).zip(text.lines().map(str::trim));

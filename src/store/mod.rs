@@ -267,8 +267,8 @@ pub trait Store: ImportStore {
     /// a current row stale by its tenant-wide inputs. Pinned references never appear.
     fn newer_plan_versions(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerPlanVersion>, StoreError>;
 
-    /// Versions of calendars, price series and event lists above the recorded ones that differ within the range that the comparison
-    /// used.
+    /// Versions of calendars, price series and event lists above the recorded ones that differ within the range that the
+    /// comparison used.
     fn newer_shared_inputs(&self, tenant: &TenantId, id: ComparisonId) -> Result<Vec<NewerSharedInput>, StoreError>;
 
     /// The document of one version of a customer.

@@ -347,8 +347,8 @@ pub struct SupersededBy {
     pub at: Timestamp,
     /// The successor.
     pub successor_id: ComparisonId,
-    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `event_list_changed`, `engine_changed`,
-    /// `manual`.
+    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `event_list_changed`,
+    /// `engine_changed`, `manual`.
     pub reason: String,
     /// A person's words.
     pub note: Option<String>,
@@ -386,8 +386,8 @@ pub enum Inserted {
 /// Why a comparison is superseded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SupersedeCause {
-    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `event_list_changed`, `engine_changed`,
-    /// `manual`.
+    /// `usage_corrected`, `plan_changed`, `calendar_changed`, `price_series_changed`, `event_list_changed`,
+    /// `engine_changed`, `manual`.
     pub reason: String,
     /// A person's words.
     pub note: Option<String>,

@@ -137,7 +137,8 @@ impl fmt::Display for PeriodId {
     }
 }
 
-/// The id of a calendar, a price series or an event list: a name that plan documents can refer to, `[a-z][a-z0-9_]{0,63}`.
+/// The id of a calendar, a price series or an event list: a name that plan documents can refer to,
+/// `[a-z][a-z0-9_]{0,63}`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct InputName(String);

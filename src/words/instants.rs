@@ -71,7 +71,8 @@ impl Instants {
 /// Reads `start/end` or `start/PT1H30M`: seconds since the epoch, end exclusive.
 ///
 /// # Errors
-/// [`NotAnInterval`] for another form, an instant without offset, before 1970 or after 2199, an end not after its start.
+/// [`NotAnInterval`] for another form, an instant without offset, before 1970 or after 2199, an end not after its
+/// start.
 pub fn interval(text: &str) -> Result<Range<i64>, NotAnInterval> {
     read_interval(text).ok_or_else(|| NotAnInterval(text.chars().take(80).collect()))
 }

@@ -62,8 +62,8 @@ pub(crate) struct ImportPrices {
 
 /// Put an event list: the instants within which rules of plans hold, such as coincident peaks
 ///
-/// The file holds all its events; those that overlap or meet are one. Other instants make a new version, and the comparisons
-/// whose days they concern stale.
+/// The file holds all its events; those that overlap or meet are one. Other instants make a new version, and the
+/// comparisons whose days they concern stale.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   samebill import event-list peaks.txt --id peaks --name \"Coincident peaks\"

@@ -101,6 +101,25 @@ fn events_of_a_list_bill_as_the_same_instants_written_in_the_plan_byte_for_byte(
     }
 }
 
+/// As wires companies in Texas bill: a month of this year by the mean of four hours of last summer.
+#[test]
+fn the_mean_of_four_coincident_peaks_is_read_from_the_months_before() {
+    let zone = Tz::America__Chicago;
+    let readings = hourly(zone, "2025-06-01", "2026-02-01", |at| {
+        f64::from(chrono::Datelike::month(&at) * 10 + chrono::Timelike::hour(&at))
+    });
+    let plan = r#"{"name": "4CP", "currency": "USD", "schedules": {"s": {"periods": [{"period": "peak", "during": "four_peaks"}]}},
+        "charges": [{"id": "d", "kind": "demand", "price": "5", "measure":
+            {"over_months": {"of": {"demand": {"schedule": "s", "period": "peak"}}, "last": 12, "named": [6, 7, 8, 9], "take": "mean"}}}]}"#;
+    let mut asked = question(plan, zone, "2026-01-01", "2026-02-01", &readings);
+    let peaks =
+        ["2025-06-20T16:00-05:00", "2025-07-30T17:00-05:00", "2025-08-18T16:00-05:00", "2025-09-02T15:00-05:00"];
+    let peaks = peaks.iter().map(|peak| crate::words::interval(&format!("{peak}/PT1H")).unwrap());
+    asked.event_lists = BTreeMap::from([("four_peaks".to_owned(), Instants::new(peaks.collect()))]);
+    // 76, 87, 96 and 105 kW.
+    assert_eq!(lines(&compare(&asked).unwrap().plans[0]), ["d 91 kW x 5 = 455"]);
+}
+
 #[test]
 fn an_event_list_that_nobody_imported_is_told_by_its_rule() {
     let plan = called("", ENERGY).replace("\"during\": []", "\"during\": \"peaks\"");

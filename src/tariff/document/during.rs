@@ -47,6 +47,6 @@ impl<'a> Reader<'a> {
                 self.faults.add("too_many", &node.pointer, message);
             }
         }
-        Within::List { name: text.to_owned(), instants: Instants::default() }
+        Within::List(text.to_owned())
     }
 }

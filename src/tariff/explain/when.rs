@@ -47,8 +47,7 @@ pub(super) fn when(schedule: &Schedule) -> Vec<String> {
 /// The words of a period with the instants that rules of it name: `2026-07-15T18:00Z to 2026-07-15T19:00Z`, `the events
 /// of list peaks`.
 fn with_instants(schedule: &Schedule, period: usize, words: String) -> String {
-    let (stretches, has_more) = schedule.instants_of(period);
-    let lists = schedule.event_lists_of(period);
+    let (lists, stretches, has_more) = schedule.instants_of(period);
     if stretches.is_empty() && lists.is_empty() {
         return words;
     }

@@ -3,7 +3,7 @@
 //! The patterns of a schedule are those of its other rules. On a day that such instants touch, the rules are laid anew for
 //! each stretch between two bounds, in their order: the first that applies holds there, too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use chrono::Datelike;
@@ -16,8 +16,8 @@ use crate::words::Instants;
 pub(crate) enum Within {
     /// Instants written in the document.
     Written(Instants),
-    /// Those of an event list: none until [`Schedule::with_events`].
-    List { name: String, instants: Instants },
+    /// Those of the event list of this name.
+    List(String),
 }
 
 /// The rules of a schedule, some of which hold within instants only.
@@ -25,62 +25,51 @@ pub(crate) enum Within {
 pub(super) struct During {
     rules: Vec<Rule>,
     own_day: bool,
+    /// The event lists that rules name: none until [`Schedule::with_events`].
+    lists: EventLists,
     /// Every instant at which one of the stretches begins or ends, sorted.
     bounds: Vec<i64>,
-}
-
-impl Within {
-    fn instants(&self) -> &Instants {
-        match self {
-            Self::Written(instants) | Self::List { instants, .. } => instants,
-        }
-    }
-
-    fn list(&self) -> Option<&str> {
-        match self {
-            Self::Written(_) => None,
-            Self::List { name, .. } => Some(name),
-        }
-    }
-
-    fn contains(&self, instant: i64) -> bool {
-        self.instants().contains(instant)
-    }
 }
 
 impl During {
     /// * `own_day`: as for [`Schedule::compile`].
     pub(super) fn of(rules: &[Rule], own_day: bool) -> Option<Self> {
-        let within = || rules.iter().filter_map(|rule| rule.during.as_ref());
-        // Many rules may name one list.
-        let lists: BTreeMap<&str, &Within> = within().filter_map(|w| Some((w.list()?, w))).collect();
-        let distinct = within().filter(|within| within.list().is_none()).chain(lists.into_values());
-        let stretches = distinct.flat_map(|within| within.instants().stretches());
-        let mut bounds: Vec<i64> = stretches.flat_map(|stretch| [stretch.start, stretch.end]).collect();
+        let with_instants = rules.iter().any(|rule| rule.during.is_some());
+        with_instants.then(|| Self::with(rules.to_vec(), own_day, EventLists::new()))
+    }
+
+    fn with(rules: Vec<Rule>, own_day: bool, lists: EventLists) -> Self {
+        let mut bounds: Vec<i64> = written(&rules)
+            .chain(lists.values())
+            .flat_map(Instants::stretches)
+            .flat_map(|stretch| [stretch.start, stretch.end])
+            .collect();
         bounds.sort_unstable();
         bounds.dedup();
-        rules.iter().any(|rule| rule.during.is_some()).then(|| Self { rules: rules.to_vec(), own_day, bounds })
+        Self { rules, own_day, lists, bounds }
     }
+
+    /// The event lists that rules name, each with the place of its rule.
+    fn named(&self) -> impl Iterator<Item = (usize, &Rule, &str)> {
+        self.rules.iter().enumerate().filter_map(|(place, rule)| match &rule.during {
+            Some(Within::List(name)) => Some((place, rule, name.as_str())),
+            _ => None,
+        })
+    }
+}
+
+/// The instants that rules have of their own.
+fn written(rules: &[Rule]) -> impl Iterator<Item = &Instants> {
+    rules.iter().filter_map(|rule| match &rule.during {
+        Some(Within::Written(instants)) => Some(instants),
+        _ => None,
+    })
 }
 
 impl Schedule {
     /// Instants at which a rule begins or ends to hold, sorted: those of `during`.
     pub(crate) fn bounds(&self) -> &[i64] {
         self.during.as_ref().map_or(&[], |during| &during.bounds)
-    }
-
-    /// The stretches within which rules of a period hold that speak of instants, in their order, and whether some of these
-    /// rules speak of months, days or hours as well.
-    pub(crate) fn instants_of(&self, period: usize) -> (Vec<Range<i64>>, bool) {
-        let rules = self.during.iter().flat_map(|during| &during.rules);
-        let (mut stretches, mut has_more) = (Vec::new(), false);
-        for rule in rules.filter(|rule| rule.period == period) {
-            let Some(within) = &rule.during else { continue };
-            stretches.extend(within.instants().stretches().iter().cloned());
-            let is_whole = rule.months == ALL_MONTHS && rule.season.is_none() && rule.days == ALL_DAYS;
-            has_more |= !(is_whole && rule.hours.is_empty());
-        }
-        (Instants::new(stretches).stretches().to_vec(), has_more)
     }
 
     /// Whether a rule holds within instants only.
@@ -90,28 +79,34 @@ impl Schedule {
 
     /// The event lists that rules name, each with the place of its rule.
     pub(crate) fn event_lists(&self) -> impl Iterator<Item = (usize, &str)> {
-        let rules = self.during.iter().flat_map(|during| during.rules.iter().enumerate());
-        rules.filter_map(|(place, rule)| Some((place, rule.during.as_ref()?.list()?)))
+        self.during.iter().flat_map(During::named).map(|(place, _, name)| (place, name))
     }
 
-    /// The event lists that rules of a period name.
-    pub(crate) fn event_lists_of(&self, period: usize) -> BTreeSet<&str> {
-        let rules = self.during.iter().flat_map(|during| &during.rules);
-        rules.filter(|rule| rule.period == period).filter_map(|rule| rule.during.as_ref()?.list()).collect()
-    }
-
-    /// The same schedule, the rules that name event lists holding within their instants.
+    /// The same schedule with the instants of the event lists that its rules name.
     pub(crate) fn with_events(mut self, lists: &EventLists) -> Self {
         if let Some(during) = self.during.take() {
-            let mut rules = during.rules;
-            for within in rules.iter_mut().filter_map(|rule| rule.during.as_mut()) {
-                if let Within::List { name, instants } = within {
-                    *instants = lists.get(name).cloned().unwrap_or_default();
-                }
-            }
-            self.during = During::of(&rules, during.own_day);
+            let known = during.named().filter_map(|(.., name)| Some((name.to_owned(), lists.get(name)?.clone())));
+            let known = known.collect();
+            self.during = Some(During::with(during.rules, during.own_day, known));
         }
         self
+    }
+
+    /// The event lists and the written stretches within which rules of a period hold that speak of instants, and whether some
+    /// of these rules speak of months, days or hours as well.
+    pub(crate) fn instants_of(&self, period: usize) -> (BTreeSet<&str>, Vec<Range<i64>>, bool) {
+        let rules = self.during.iter().flat_map(|during| &during.rules);
+        let (mut lists, mut stretches, mut has_more) = (BTreeSet::new(), Vec::new(), false);
+        for rule in rules.filter(|rule| rule.period == period) {
+            match &rule.during {
+                None => continue,
+                Some(Within::List(name)) => drop(lists.insert(name.as_str())),
+                Some(Within::Written(instants)) => stretches.extend(instants.stretches().iter().cloned()),
+            }
+            let is_whole = rule.months == ALL_MONTHS && rule.season.is_none() && rule.days == ALL_DAYS;
+            has_more |= !(is_whole && rule.hours.is_empty());
+        }
+        (lists, Instants::new(stretches).stretches().to_vec(), has_more)
     }
 
     /// Those inside a stretch of time, its start left out.
@@ -123,18 +118,26 @@ impl Schedule {
 
     /// Whether a rule with `during` holds at some instant of a stretch of time.
     pub(crate) fn is_touched(&self, stretch: &Range<i64>) -> bool {
-        let lies_in = |rule: &Rule| rule.during.as_ref().is_some_and(|within| within.contains(stretch.start));
         !self.bounds_inside(stretch).is_empty()
-            || self.during.as_ref().is_some_and(|during| during.rules.iter().any(lies_in))
+            || self.during.as_ref().is_some_and(|during| {
+                written(&during.rules).chain(during.lists.values()).any(|instants| instants.contains(stretch.start))
+            })
     }
 
     /// The stretches of a day by the rules that hold at an instant of it.
     pub(crate) fn pattern_at(&self, day: Day, calendars: &Calendars, instant: i64) -> Pattern {
         let Some(during) = &self.during else { return self.pattern(day, calendars).clone() };
         let date = day.date;
+        // Asked once for each list: many rules may name one.
+        let on: BTreeSet<&str> =
+            during.lists.iter().filter(|(_, list)| list.contains(instant)).map(|(name, _)| name.as_str()).collect();
         let holds = |rule: &&Rule| {
             rule.holds_on(date.month(), date.day())
-                && rule.during.as_ref().is_none_or(|within| within.contains(instant))
+                && match &rule.during {
+                    None => true,
+                    Some(Within::Written(instants)) => instants.contains(instant),
+                    Some(Within::List(name)) => on.contains(name.as_str()),
+                }
         };
         let rules: Vec<&Rule> = during.rules.iter().filter(holds).collect();
         let today = self.day_type(date, calendars);

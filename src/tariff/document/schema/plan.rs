@@ -110,8 +110,8 @@ pub(super) struct Rule {
     during: Option<During>,
 }
 
-/// Instants outside of which the rule does not hold: coincident peaks, critical days. Intervals, or the name of an imported
-/// event list. Source: PLAN-MODEL section 2, schedules.
+/// Instants outside of which the rule does not hold: coincident peaks, critical days. Intervals, or the name of an
+/// imported event list. Source: PLAN-MODEL section 2, schedules.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 pub(super) enum During {
