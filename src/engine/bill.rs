@@ -80,19 +80,16 @@ struct Rest {
 
 impl ChargeBill {
     /// The bill of a month, or of a part of one, that nothing cuts.
-    pub(super) fn uncut(total: Money, lines: Range<usize>, segments: &Range<usize>) -> Self {
+    ///
+    /// * `lines`: those on the bill, all or none of `n_lines`.
+    pub(super) fn uncut(total: Money, n_lines: usize, lines: Range<usize>, segments: &Range<usize>) -> Self {
         Self {
             total,
-            n_lines: small(lines.len()),
+            n_lines: small(n_lines),
             lines: small(lines.start)..small(lines.end),
             part: small(segments.start)..small(segments.end),
             rest: None,
         }
-    }
-
-    /// The same, on no bill.
-    pub(super) fn without_lines(self) -> Self {
-        Self { lines: 0..0, ..self }
     }
 
     /// The total, where it stands for just these segments and looked at no other month.

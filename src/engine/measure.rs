@@ -238,26 +238,11 @@ impl<'a> Biller<'a> {
         document: &'a Document<'a>,
         span: Span,
     ) -> Result<Exact, Stop> {
-        let mut fold = |parts: &[MeasureId], join: fn(Exact, Exact) -> Exact| {
-            let mut value: Option<Exact> = None;
-            for part in parts {
-                let next = self.measure(*part, span)?;
-                let joined = match value {
-                    Some(value) => join(value, next),
-                    None => next,
-                };
-                if joined.is_too_large() {
-                    return Err(Stop::TooLarge);
-                }
-                value = Some(joined);
-            }
-            Ok(value.unwrap_or(Exact::ZERO))
-        };
         let value = match measure {
-            Measure::Sum(parts) => fold(parts, |a, b| a.plus(&b)),
-            Measure::Times(parts) => fold(parts, |a, b| a.times(&b)),
-            Measure::Max(parts) => fold(parts, Exact::max),
-            Measure::Min(parts) => fold(parts, Exact::min),
+            Measure::Sum(parts) => self.folded(parts, span, |a, b| a.plus(&b)),
+            Measure::Times(parts) => self.folded(parts, span, |a, b| a.times(&b)),
+            Measure::Max(parts) => self.folded(parts, span, Exact::max),
+            Measure::Min(parts) => self.folded(parts, span, Exact::min),
             Measure::Divide(dividend, divisor) => {
                 let (dividend, divisor) = (self.measure(*dividend, span)?, self.measure(*divisor, span)?);
                 dividend
@@ -273,6 +258,19 @@ impl<'a> Biller<'a> {
             _ => Ok(Exact::ZERO),
         }?;
         if value.is_too_large() { Err(Stop::TooLarge) } else { Ok(value) }
+    }
+
+    /// The values of measures joined one after the other; zero without any.
+    fn folded(&mut self, parts: &[MeasureId], span: Span, join: impl Fn(Exact, Exact) -> Exact) -> Result<Exact, Stop> {
+        let Some((first, rest)) = parts.split_first() else { return Ok(Exact::ZERO) };
+        let mut value = self.measure(*first, span)?;
+        for part in rest {
+            value = join(value, self.measure(*part, span)?);
+            if value.is_too_large() {
+                return Err(Stop::TooLarge);
+            }
+        }
+        Ok(value)
     }
 
     /// The date whose dated values hold.

@@ -250,12 +250,11 @@ impl<'a> Biller<'a> {
             self.bills.lines.truncate(first);
             return None;
         }
-        let bill = ChargeBill::uncut(total, first..self.bills.lines.len(), &month.segments);
-        if charge.on_bill {
-            return Some(bill);
+        let n_lines = self.bills.lines.len() - first;
+        if !charge.on_bill {
+            self.bills.lines.truncate(first);
         }
-        self.bills.lines.truncate(first);
-        Some(bill.without_lines())
+        Some(ChargeBill::uncut(total, n_lines, first..self.bills.lines.len(), &month.segments))
     }
 
     /// The quantity of a charge that is not read; `None` where a charge that it looks at is not billed yet.
