@@ -16,8 +16,8 @@ use crate::usage::Series;
 pub(super) enum DayPeriods<'s> {
     /// By the minute of the day.
     Plain(&'s Pattern),
-    /// Up to each instant by the minute of the day, one pattern after the other.
-    Cut(Vec<(i64, Pattern)>),
+    /// Up to each instant by the minute of the day, by one of the patterns.
+    Cut(Vec<(i64, usize)>, Vec<Pattern>),
 }
 
 impl<'s> DayPeriods<'s> {
@@ -27,12 +27,10 @@ impl<'s> DayPeriods<'s> {
         match instants_of(&frame.days, day).filter(|instants| schedule.is_touched(instants)) {
             None => Self::Plain(schedule.pattern(date, calendars)),
             Some(instants) => {
-                let mut start = instants.start;
-                let ends = schedule.bounds_inside(&instants).iter().copied().chain([instants.end]);
-                Self::Cut(
-                    ends.map(|end| (end, schedule.pattern_at(date, calendars, std::mem::replace(&mut start, end))))
-                        .collect(),
-                )
+                let inside = || schedule.bounds_inside(&instants).iter().copied();
+                let starts = [instants.start].into_iter().chain(inside());
+                let (of, patterns) = schedule.patterns_at(date, calendars, starts);
+                Self::Cut(inside().chain([instants.end]).zip(of).collect(), patterns)
             }
         }
     }
@@ -41,9 +39,9 @@ impl<'s> DayPeriods<'s> {
     pub(super) fn period(&self, minute: u16, instant: i64) -> Option<u16> {
         match self {
             Self::Plain(pattern) => period_at(pattern, minute),
-            Self::Cut(patterns) => {
-                let next = patterns.partition_point(|(end, _)| *end <= instant);
-                period_at(&patterns.get(next)?.1, minute)
+            Self::Cut(ends, patterns) => {
+                let next = ends.partition_point(|(end, _)| *end <= instant);
+                period_at(&patterns[ends.get(next)?.1], minute)
             }
         }
     }

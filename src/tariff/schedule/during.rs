@@ -3,7 +3,7 @@
 //! The patterns of a schedule are those of its other rules. On a day that such instants touch, the rules are laid anew for
 //! each stretch between two bounds, in their order: the first that applies holds there, too.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use chrono::Datelike;
@@ -100,7 +100,9 @@ impl Schedule {
         for rule in rules.filter(|rule| rule.period == period) {
             match &rule.during {
                 None => continue,
-                Some(Within::List(name)) => drop(lists.insert(name.as_str())),
+                Some(Within::List(name)) => {
+                    lists.insert(name.as_str());
+                }
                 Some(Within::Written(instants)) => stretches.extend(instants.stretches().iter().cloned()),
             }
             let is_whole = rule.months == ALL_MONTHS && rule.season.is_none() && rule.days == ALL_DAYS;
@@ -124,25 +126,44 @@ impl Schedule {
             })
     }
 
-    /// The stretches of a day by the rules that hold at an instant of it.
-    pub(crate) fn pattern_at(&self, day: Day, calendars: &Calendars, instant: i64) -> Pattern {
-        let Some(during) = &self.during else { return self.pattern(day, calendars).clone() };
-        let date = day.date;
-        // Asked once for each list: many rules may name one.
-        let on: BTreeSet<&str> =
-            during.lists.iter().filter(|(_, list)| list.contains(instant)).map(|(name, _)| name.as_str()).collect();
-        let holds = |rule: &&Rule| {
-            rule.holds_on(date.month(), date.day())
-                && match &rule.during {
-                    None => true,
-                    Some(Within::Written(instants)) => instants.contains(instant),
-                    Some(Within::List(name)) => on.contains(name.as_str()),
-                }
+    /// The stretches of a day by the rules that hold at instants of it: for each instant the index of a pattern. Where the
+    /// same rules hold it is the same pattern.
+    pub(crate) fn patterns_at(
+        &self,
+        day: Day,
+        calendars: &Calendars,
+        instants: impl Iterator<Item = i64>,
+    ) -> (Vec<usize>, Vec<Pattern>) {
+        let Some(during) = &self.during else {
+            return (instants.map(|_| 0).collect(), vec![self.pattern(day, calendars).clone()]);
         };
-        let rules: Vec<&Rule> = during.rules.iter().filter(holds).collect();
+        let date = day.date;
         let today = self.day_type(date, calendars);
         let yesterday = date.pred_opt().map_or(today, |date| self.day_type(date, calendars));
-        day_pattern(&rules, today, if during.own_day { today } else { yesterday })
+        let yesterday = if during.own_day { today } else { yesterday };
+        let of_day: Vec<&Rule> = during.rules.iter().filter(|rule| rule.holds_on(date.month(), date.day())).collect();
+        let mut patterns = Vec::new();
+        let mut known: HashMap<(Vec<&str>, Vec<usize>), usize> = HashMap::new();
+        let indices = instants.map(|instant| {
+            let lists = during.lists.iter().filter(|(_, list)| list.contains(instant)).map(|(name, _)| name.as_str());
+            let written = of_day.iter().enumerate().filter(
+                |(_, rule)| matches!(&rule.during, Some(Within::Written(instants)) if instants.contains(instant)),
+            );
+            let on: (Vec<&str>, Vec<usize>) = (lists.collect(), written.map(|(place, _)| place).collect());
+            if let Some(index) = known.get(&on) {
+                return *index;
+            }
+            let holds = |place: usize, rule: &Rule| match &rule.during {
+                None => true,
+                Some(Within::Written(_)) => on.1.binary_search(&place).is_ok(),
+                Some(Within::List(name)) => on.0.contains(&name.as_str()),
+            };
+            let rules = of_day.iter().enumerate().filter(|(place, rule)| holds(*place, rule)).map(|(_, rule)| *rule);
+            patterns.push(day_pattern(&rules.collect::<Vec<_>>(), today, yesterday));
+            known.insert(on, patterns.len() - 1);
+            patterns.len() - 1
+        });
+        (indices.collect(), patterns)
     }
 
     /// Minutes of the day, midnight left out, at which windows of rules with `during` begin or end.
@@ -182,7 +203,10 @@ mod tests {
         // A Thursday.
         let day = Day::new("1970-01-01".parse().unwrap(), 3);
         let calendars = Calendars::new();
-        let period = |instant: i64, minute: u16| period_at(&schedule.pattern_at(day, &calendars, instant), minute);
+        let period = |instant: i64, minute: u16| {
+            let (of, patterns) = schedule.patterns_at(day, &calendars, [instant].into_iter());
+            period_at(&patterns[of[0]], minute)
+        };
         assert_eq!([period(0, 0), period(3600, 60), period(7200, 120)], [Some(0), Some(1), Some(2)]);
         assert_eq!([period(7200, 180), period(10_800, 120)], [Some(3), Some(3)]);
         assert_eq!(period_at(schedule.pattern(day, &calendars), 120), Some(3), "without instants the other rules hold");

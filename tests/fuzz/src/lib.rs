@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use samebill::engine::{Options, PlanToBill, Question, VersionInForce, compare, earlier_months, instants};
 use samebill::tariff::{ForeignOptions, PlanFormat, Tariff};
 use samebill::usage::{Channel, Quality, ReadOptions, Reading, Series, inspect, open};
-use samebill::words::BillingPeriod;
+use samebill::words::{BillingPeriod, Instants, interval};
 
 const ZONE: chrono_tz::Tz = chrono_tz::America::Chicago;
 
@@ -38,6 +38,7 @@ pub fn read_and_bill(format: PlanFormat, bytes: &[u8]) {
     let options = ForeignOptions::allowing_unbilled(true);
     let Ok(tariff) = Tariff::from_format(format, text, &options) else { return };
     let calendar = BTreeSet::from(["2026-11-26".parse().unwrap()]);
+    let peak = interval("2026-11-03T17:00-06:00/PT1H").unwrap();
     let question = Question {
         time_zone: ZONE,
         period: period(),
@@ -48,7 +49,7 @@ pub fn read_and_bill(format: PlanFormat, bytes: &[u8]) {
         attributes: BTreeMap::new(),
         calendars: BTreeMap::from([("es".to_owned(), calendar)]),
         price_series: BTreeMap::new(),
-        event_lists: BTreeMap::new(),
+        event_lists: BTreeMap::from([("peaks".to_owned(), Instants::new(vec![peak]))]),
         plans: vec![PlanToBill {
             reference: "plan".parse().unwrap(),
             versions: vec![VersionInForce { version: 1, days: period(), tariff: Arc::new(tariff) }],
