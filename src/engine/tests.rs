@@ -448,3 +448,16 @@ fn what_is_not_applied_changes_nothing_else() {
     assert_eq!(listed, [("a", Some("1")), ("b", None)]);
     fault(asked(&plan(""), |_| {}), "above_last_step", "/charges/1");
 }
+
+#[test]
+fn net_metering_from_outside_refuses_prices_of_a_series() {
+    // What is left of a month after the export has no instant, so no price of one.
+    let plan = of(r#""kind": "energy", "price": {"series": "spot"}"#);
+    let result = asked(&plan, |question| {
+        let prices = (0..744).map(|hour| Price { start: 1_767_225_600 + hour * 3600, seconds: 3600, digits: 10 });
+        question.price_series.insert("spot".to_owned(), Arc::new(PriceSeries::from_sorted(prices, 2)));
+        question.options.conventions.export = Some(crate::tariff::ExportRule::NetMetering);
+    });
+    let message = fault(result, "series_without_energy", "/charges/0/price");
+    assert!(message.contains("net energy"), "{message}");
+}
