@@ -115,6 +115,15 @@ fn a_name_of_no_file_makes_no_database() {
 }
 
 #[test]
+fn a_stored_plan_is_explained_from_the_database_of_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = fixture("plans/worked/es-enygas-20td.json");
+    run(folder.path(), &format!("import plan {plan} --id enygas")).done();
+    let told = run(folder.path(), "plan explain enygas@1").done().stdout;
+    assert_eq!(told, run(folder.path(), &format!("plan explain {plan}")).done().stdout);
+}
+
+#[test]
 fn a_plan_is_explained_from_the_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     let plan = fixture("plans/worked/es-enygas-20td.json");

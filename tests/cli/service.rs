@@ -101,6 +101,8 @@ fn the_story_goes_through_a_server_as_well() {
         let put = format!("import plan {} --format json", fixture(&format!("plans/{plan}.json")));
         assert_eq!(at(&put).done().json()["version"], 1);
         assert_eq!(at(&put).done().json()["version"], 1, "the same document makes no new version");
+        let file = at(&format!("plan explain {}", fixture(&format!("plans/{plan}.json")))).done().stdout;
+        assert_eq!(at(&format!("plan explain {plan}")).done().stdout, file, "the stored one reads as its file");
     }
     at(&format!("import usage {} --customer home", fixture("usage/il-home-60min-2017-dst.csv"))).done();
 
