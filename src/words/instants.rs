@@ -48,6 +48,7 @@ impl Instants {
     }
 
     /// Those of `[start, end)`.
+    #[must_use]
     pub fn within(&self, range: &Range<i64>) -> Self {
         let cut = |stretch: &Range<i64>| stretch.start.max(range.start)..stretch.end.min(range.end);
         Self(self.0.iter().map(cut).filter(|stretch| !stretch.is_empty()).collect())

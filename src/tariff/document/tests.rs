@@ -373,8 +373,12 @@ fn rules_within_the_events_of_a_list() {
     let tariff = accepted(&plan(&["peaks", "days", "peaks"]));
     assert!(tariff.event_lists().iter().eq(["days", "peaks"]));
     assert_eq!(tariff.plan().schedules[0].bounds(), [0; 0], "none until they are known");
-    let events = |stretches: &[std::ops::Range<i64>]| crate::words::Instants::new(stretches.to_vec());
-    let lists = [("peaks".to_owned(), events(&[0..60, 120..180])), ("other".to_owned(), events(&[300..360]))].into();
+    let events = |stretches: Vec<(i64, i64)>| {
+        crate::words::Instants::new(stretches.into_iter().map(|(start, end)| start..end).collect())
+    };
+    let lists =
+        [("peaks".to_owned(), events(vec![(0, 60), (120, 180)])), ("other".to_owned(), events(vec![(300, 360)]))]
+            .into();
     let tariff = tariff.with_events(&lists);
     let schedule = &tariff.plan().schedules[0];
     assert_eq!(schedule.bounds(), [0, 60, 120, 180]);
