@@ -1,10 +1,12 @@
 //! Energy times price: the loops over readings and prices in a row.
 
+use std::array::from_fn;
+
 use super::aggregate::sum as energy;
 use super::join::Lane;
 
 /// A sum of products that is wide enough for all of them: their bits were counted, so that nothing is checked on the way.
-pub(super) trait Sum: Copy + Default {
+pub(super) trait Sum: Copy + Default + From<i64> {
     fn plus(self, other: Self) -> Self;
     fn product(milliwatt_hours: i64, price: i64) -> Self;
     fn checked_product(milliwatt_hours: i64, price: i64) -> Self;
@@ -47,12 +49,22 @@ impl Sum for i128 {
     }
 }
 
+/// How long the numbers are that are multiplied.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Factors {
+    /// Readings have 32 bits and are not negative, prices have 31 and a sign, and every sum of their products fits 64: any
+    /// processor multiplies two pairs or more of such numbers at once.
+    Short,
+    /// As long as the sum allows.
+    Any,
+}
+
 /// Adds readings times prices to the cells from the first reading's on.
 ///
 /// * `stride`: slots from one reading to the next.
-pub(super) fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize) {
+pub(super) fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize, factors: Factors) {
     if let [whole_day] = cells {
-        *whole_day = whole_day.plus(lane.cost());
+        *whole_day = whole_day.plus(lane.cost(factors));
         return;
     }
     let has_room = lane.readings.len() <= cells.len();
@@ -90,9 +102,11 @@ pub(super) fn add<S: Sum>(cells: &mut [S], lane: &Lane<'_>, stride: usize) {
 impl Lane<'_> {
     /// The cost of all readings. A multiplication that is checked at each reading takes one step here; of unchecked ones
     /// the compiler makes loops of half that speed, since processors multiply no two 64-bit numbers at once.
-    fn cost<S: Sum>(&self) -> S {
-        if self.n_a_price == 1 {
-            return cost_one_by_one(self.readings, self.prices);
+    fn cost<S: Sum>(&self, factors: Factors) -> S {
+        match (self.n_a_price, factors) {
+            (1, Factors::Short) => return S::from(cost_of_short(self.readings, self.prices)),
+            (1, Factors::Any) => return cost_one_by_one(self.readings, self.prices),
+            _ => {}
         }
         let (first, rest) = self.readings.split_at(self.n_first.min(self.readings.len()));
         let Some((first_price, prices)) = self.prices.split_first() else { return S::default() };
@@ -103,6 +117,25 @@ impl Lane<'_> {
             n => cost_of(rest.chunks(n), prices),
         })
     }
+}
+
+/// The cost of readings that each have a price, of [`Factors::Short`]. Prices are told from the lowest that has 31 bits, so
+/// that no factor is negative, and the energy at that price is taken off the sum. What does not fit on the way comes back.
+fn cost_of_short(readings: &[i64], prices: &[i64]) -> i64 {
+    const LOWEST: i64 = -(1 << 31);
+    const BITS: i64 = 0xffff_ffff;
+    let ((eights, last), (prices, last_prices)) = (readings.as_chunks::<8>(), prices.as_chunks::<8>());
+    let product = |reading: i64, price: i64| (reading & BITS).wrapping_mul(price.wrapping_sub(LOWEST) & BITS);
+    let (mut costs, mut energies) = ([0i64; 8], [0i64; 8]);
+    for (readings, prices) in eights.iter().zip(prices) {
+        costs = from_fn(|i| costs[i].wrapping_add(product(readings[i], prices[i])));
+        energies = from_fn(|i| energies[i].wrapping_add(readings[i]));
+    }
+    let cost = last
+        .iter()
+        .zip(last_prices)
+        .fold(energy(&costs), |sum, (reading, price)| sum.wrapping_add(product(*reading, *price)));
+    cost.wrapping_add(energy(&energies).wrapping_add(energy(last)).wrapping_mul(LOWEST))
 }
 
 /// The cost of readings that each have a price, eight at a time.
@@ -141,5 +174,24 @@ fn add_each<S: Sum, const N: usize>(cells: &mut [S], readings: &[i64], prices: &
     }
     if let Some(price) = prices.get(readings.len()) {
         add_at(last_cells, last, *price);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_factors_come_to_the_sum_of_their_products() {
+        let readings = [0, 1, (1 << 32) - 1, 77, (1 << 32) - 1, 1 << 31, 5, 0, 4_000_000_000, 3, 12];
+        let prices = [-(1 << 31), (1 << 31) - 1, -1, 0, -(1 << 31), -(1 << 31), 1, 2, (1 << 31) - 1, -7, 1 << 30];
+        for n in 0..=readings.len() {
+            for from in 0..=n {
+                // What passes 64 bits on the way comes back there too.
+                let products = readings[from..n].iter().zip(&prices[from..n]).map(|(reading, price)| reading * price);
+                let expected = products.fold(0i64, i64::wrapping_add);
+                assert_eq!(cost_of_short(&readings[from..n], &prices[from..n]), expected, "{from}..{n}");
+            }
+        }
     }
 }

@@ -170,7 +170,7 @@ impl<'a> Ground<'a> {
                 Some(parts) => Cow::Owned(aggregate::stretches(parts, frame.days.pieces(0..frame.days.len()))),
                 None => Cow::Borrowed(channel.stretches.as_slice()),
             };
-            Some((stretches, channel.series.n_bits()))
+            Some((stretches, channel.series))
         });
         Some(())
     }

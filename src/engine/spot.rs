@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Question;
 use super::aggregate::{Stretch, place, stretches};
 use super::clock::SECONDS_OF_DAY;
-use super::cost::{Sum, add};
+use super::cost::{Factors, Sum, add};
 use super::coverage::instant_text;
 use super::document::Document;
 use super::during::{self, DayPeriods};
@@ -20,7 +20,7 @@ use super::measure::{Biller, Span, Stop};
 use super::series::PriceSeries;
 use crate::tariff::model::{CostRead, CostSpec, MeasureId, Plan};
 use crate::tariff::number::Exact;
-use crate::usage::Channel;
+use crate::usage::{Channel, Series};
 
 /// The price series of a question, joined with the channels that plans price by them.
 #[derive(Debug)]
@@ -82,17 +82,17 @@ impl<'a> Spot<'a> {
 
     /// Joins what is wanted: one pass over the readings for each channel and series.
     ///
-    /// * `readings`: of a channel as they are read at a grain, and the bits of the largest.
+    /// * `readings`: of a channel as they are read at a grain, and the series they are of.
     pub(super) fn aggregate<'s>(
         &mut self,
         frame: &Frame,
-        readings: impl Fn(&Channel, Grain) -> Option<(Cow<'s, [Stretch<'s>]>, u32)> + Sync,
+        readings: impl Fn(&Channel, Grain) -> Option<(Cow<'s, [Stretch<'s>]>, &'s Series)> + Sync,
     ) {
         use rayon::prelude::*;
         self.wanted.par_iter_mut().for_each(|((channel, name, grain), wanted)| {
-            if let (Some((stretches, n_bits)), Some(prices)) = (readings(channel, *grain), self.prices.get(name)) {
+            if let (Some((stretches, series)), Some(prices)) = (readings(channel, *grain), self.prices.get(name)) {
                 let slot = if wanted.by_hours { grain.0 } else { SECONDS_OF_DAY };
-                let cells = CostCells::new(frame, &stretches, n_bits, prices, (*grain, slot), self.split_evenly);
+                let cells = CostCells::new(frame, &stretches, series, prices, (*grain, slot), self.split_evenly);
                 wanted.cells = Some(cells);
             }
         });
@@ -116,7 +116,7 @@ impl CostCells {
     fn new(
         frame: &Frame,
         stretches: &[Stretch<'_>],
-        n_bits: u32,
+        series: &Series,
         prices: &PriceSeries,
         (grain, slot_seconds): (Grain, i64),
         split_evenly: bool,
@@ -130,10 +130,12 @@ impl CostCells {
         };
         let n_readings: usize = stretches.iter().map(|stretch| stretch.readings.len()).sum();
         let n_sum_bits = usize::BITS - n_readings.leading_zeros();
-        cells.running = if n_bits + n_sum_bits + prices.n_bits() < 63 {
-            Running::Narrow(cells.sum_up(frame, stretches, prices, grain, split_evenly))
+        let is_short = series.n_bits() <= 32 && !series.has_negative() && prices.n_bits() <= 31;
+        let factors = if is_short { Factors::Short } else { Factors::Any };
+        cells.running = if series.n_bits() + n_sum_bits + prices.n_bits() < 63 {
+            Running::Narrow(cells.sum_up(frame, stretches, prices, (grain, factors), split_evenly))
         } else {
-            Running::Wide(cells.sum_up(frame, stretches, prices, grain, split_evenly))
+            Running::Wide(cells.sum_up(frame, stretches, prices, (grain, Factors::Any), split_evenly))
         };
         cells
     }
@@ -143,7 +145,7 @@ impl CostCells {
         frame: &Frame,
         stretches: &[Stretch<'_>],
         prices: &PriceSeries,
-        grain: Grain,
+        (grain, factors): (Grain, Factors),
         split_evenly: bool,
     ) -> Vec<S> {
         let width = self.n_slots + 1;
@@ -153,7 +155,7 @@ impl CostCells {
             let (slot, stride) = place(at.local, at.seconds, self.slot_seconds, self.n_slots);
             let cells = &mut running[group * width + 1 + slot..(group + 1) * width];
             match found {
-                Found::Lane(lane) => add(cells, &lane, stride),
+                Found::Lane(lane) => add(cells, &lane, stride, factors),
                 Found::One { cost, is_split } => {
                     cells[0] = cells[0].plus(S::of(cost));
                     self.was_split |= is_split;

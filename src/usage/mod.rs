@@ -165,6 +165,7 @@ impl Reading {
 pub struct Series {
     runs: Vec<Run>,
     n_bits: u32,
+    has_negative: bool,
 }
 
 /// Readings of one length that follow each other without a gap.
@@ -195,7 +196,7 @@ impl Series {
     pub fn from_sorted(readings: &[Reading]) -> Self {
         let mut runs: Vec<Run> = Vec::new();
         let mut last_end = i64::MIN;
-        let mut bits = 0;
+        let (mut bits, mut signs) = (0, 0);
         for reading in readings {
             assert!(reading.start >= last_end, "readings are sorted and do not overlap");
             last_end = reading.end();
@@ -204,6 +205,7 @@ impl Series {
             }
             // Of a number and its complement one is not negative, and bounds the magnitude.
             bits |= reading.milliwatt_hours ^ (reading.milliwatt_hours >> 63);
+            signs |= reading.milliwatt_hours;
             match runs.last_mut() {
                 Some(run) if run.seconds == reading.seconds && run.end() == reading.start => {
                     run.milliwatt_hours.push(reading.milliwatt_hours);
@@ -220,7 +222,7 @@ impl Series {
                 }),
             }
         }
-        Self { runs, n_bits: 64 - bits.leading_zeros() }
+        Self { runs, n_bits: 64 - bits.leading_zeros(), has_negative: signs < 0 }
     }
 
     /// The runs, in order.
@@ -231,6 +233,11 @@ impl Series {
     /// No reading is above 2^n or below -2^n, in milliwatt-hours: says how wide a sum has to be.
     pub fn n_bits(&self) -> u32 {
         self.n_bits
+    }
+
+    /// Whether some reading is below zero.
+    pub fn has_negative(&self) -> bool {
+        self.has_negative
     }
 
     /// Whether there is no reading.
@@ -298,9 +305,12 @@ mod tests {
                 milliwatt_hours: *milliwatt_hours,
                 quality: Quality::Measured,
             });
-            Series::from_sorted(&readings.collect::<Vec<_>>()).n_bits()
+            let series = Series::from_sorted(&readings.collect::<Vec<_>>());
+            (series.n_bits(), series.has_negative())
         };
-        assert_eq!([n_bits(&[]), n_bits(&[0]), n_bits(&[1]), n_bits(&[3, 8])], [0, 0, 1, 4]);
-        assert_eq!([n_bits(&[-8]), n_bits(&[3, -9]), n_bits(&[i64::MAX]), n_bits(&[i64::MIN])], [3, 4, 63, 63]);
+        let positive = [n_bits(&[]), n_bits(&[0]), n_bits(&[1]), n_bits(&[3, 8]), n_bits(&[i64::MAX])];
+        assert_eq!(positive, [(0, false), (0, false), (1, false), (4, false), (63, false)]);
+        let negative = [n_bits(&[-8]), n_bits(&[3, -9]), n_bits(&[-1, 7]), n_bits(&[i64::MIN])];
+        assert_eq!(negative, [(3, true), (4, true), (3, true), (63, true)]);
     }
 }

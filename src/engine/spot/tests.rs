@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::Timelike;
 use chrono_tz::Tz;
+use itertools::Itertools as _;
 
 use crate::engine::tests::{LONDON, asked, fault, hourly, lines, of, question};
 use crate::engine::*;
@@ -122,8 +123,8 @@ fn factor_and_adder_follow_their_dates_and_a_credit_has_the_other_sign() {
     assert_eq!((series.id.as_str(), series.mean_rate.as_deref()), ("spot", Some("0.025000")));
 }
 
-/// Cost by period of a question, one reading at a time, as text.
-fn one_by_one(question: &Question, night: bool) -> String {
+/// Cost of a question, one reading at a time, as text: of its nights, of its days, or of all readings.
+fn one_by_one(question: &Question, night: Option<bool>) -> String {
     let series = &question.price_series["spot"];
     let price_at: BTreeMap<i64, i64> = series
         .prices()
@@ -132,7 +133,7 @@ fn one_by_one(question: &Question, night: bool) -> String {
     let mut sum = 0i128;
     for reading in question.readings[&Channel::import()].readings() {
         let local = chrono::DateTime::from_timestamp(reading.start, 0).unwrap().with_timezone(&question.time_zone);
-        if (local.hour() < 7) != night {
+        if night.is_some_and(|night| (local.hour() < 7) != night) {
             continue;
         }
         let step = i64::from(series.runs()[0].step_seconds.min(reading.seconds));
@@ -152,30 +153,30 @@ fn cells_and_readings_one_by_one_come_to_the_same() {
     let plan = r#"{"name": "n", "currency": "GBP", "rounding": {"total": "none"},
         "schedules": {"s": {"periods": [{"period": "night", "hours": ["00:00-07:00"]}, {"period": "day"}]}},
         "charges": [{"id": "a", "kind": "energy", "schedule": "s", "prices": {"night": {"series": "spot"}, "day": {"series": "spot"}}}]}"#;
+    let at_all_hours = of(ONE_SERIES).replace("\"charges\"", "\"rounding\": {\"total\": \"none\"}, \"charges\"");
+    let at_all_hours = Arc::new(Tariff::from_json(&at_all_hours).unwrap());
     let mut state = 7u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         i64::try_from(state >> 34).unwrap() - (1 << 29)
     };
-    // Clock changes, an offset of half hours, prices of few and of many digits.
+    let kinds: [fn(i64) -> i64; 3] = [|number| number / 64, |number| number.abs() / 64, |number| number.abs() * 99];
+    // Clock changes, an offset of half hours, prices of few and of many digits, readings below zero and of many digits.
     for (zone, start, end) in [
         (Tz::Europe__London, "2026-03-28", "2026-03-31"),
         (Tz::America__Chicago, "2026-10-31", "2026-11-03"),
         (Tz::Asia__Kolkata, "2026-01-30", "2026-02-02"),
         (Tz::Australia__Lord_Howe, "2026-04-04", "2026-04-07"),
     ] {
-        for (reading_minutes, price_minutes, scale) in
-            [(60, 60, 4), (30, 60, 4), (15, 60, 12), (15, 30, 2), (15, 15, 12), (30, 15, 4), (60, 15, 12), (60, 30, 3)]
-        {
-            if zone == Tz::Australia__Lord_Howe && reading_minutes == 60 {
-                continue; // After its change of half an hour 7:00 cuts them.
-            }
+        let lengths =
+            [(60, 60, 4), (30, 60, 4), (15, 60, 12), (15, 30, 2), (15, 15, 12), (30, 15, 4), (60, 15, 12), (60, 30, 3)];
+        for ((reading_minutes, price_minutes, scale), kind) in lengths.into_iter().cartesian_product(kinds) {
             let mut question = question(plan, zone, start, end, &Series::default());
             let range = instants(zone, &question.period);
             let reading = |start| Reading {
                 start,
                 seconds: reading_minutes * 60,
-                milliwatt_hours: random() / 64,
+                milliwatt_hours: kind(random()),
                 quality: Quality::Measured,
             };
             let readings: Vec<Reading> = range.clone().step_by(reading_minutes as usize * 60).map(reading).collect();
@@ -186,10 +187,18 @@ fn cells_and_readings_one_by_one_come_to_the_same() {
             let series = PriceSeries::from_sorted(hours.step_by(price_minutes as usize * 60).map(price), scale);
             question.price_series.insert("spot".into(), Arc::new(series));
             question.options.split_intervals_even = true;
-            let bill = compare(&question).unwrap().plans.remove(0);
-            let amounts: Vec<&str> = bill.periods[0].line_items.iter().map(|line| line.amount.as_str()).collect();
-            let expected = [one_by_one(&question, true), one_by_one(&question, false)];
-            assert_eq!(amounts, expected, "{zone}: readings of {reading_minutes} minutes, prices of {price_minutes}");
+            let what = format!("{zone}: readings of {reading_minutes} minutes, prices of {price_minutes}");
+            let amounts = |question: &Question| {
+                let bill = compare(question).unwrap().plans.remove(0);
+                bill.periods[0].line_items.iter().map(|line| line.amount.clone()).collect::<Vec<_>>()
+            };
+            // After a change of half an hour 7:00 cuts readings of an hour.
+            if zone != Tz::Australia__Lord_Howe || reading_minutes < 60 {
+                let expected = [one_by_one(&question, Some(true)), one_by_one(&question, Some(false))];
+                assert_eq!(amounts(&question), expected, "{what}");
+            }
+            question.plans[0].versions[0].tariff = Arc::clone(&at_all_hours);
+            assert_eq!(amounts(&question), [one_by_one(&question, None)], "{what}");
         }
     }
 }
