@@ -20,9 +20,9 @@ pub(super) struct At {
 }
 
 /// What is found at a place.
-pub(super) enum Found<'s> {
+pub(super) enum Found<'l> {
     /// Readings in a row, each within one price.
-    Lane(Lane<'s>),
+    Lane(&'l Lane<'l>),
     /// One reading, or the part of it in one slot, and its energy times price.
     One {
         cost: i128,
@@ -74,6 +74,7 @@ pub(super) fn join(
     mut call: impl FnMut(At, Found<'_>),
 ) {
     let mut runs = prices.runs();
+    let mut next = None;
     for Stretch { piece, seconds, readings, start, local } in stretches.iter().copied() {
         let n_parts = if spread { usize::try_from(seconds / slot).unwrap_or(1).max(1) } else { 1 };
         let mut at = At { day: piece.day, local, start, seconds };
@@ -81,9 +82,10 @@ pub(super) fn join(
         while let Some((reading, others)) = rest.split_first() {
             while runs.first().is_some_and(|run| run.end() <= at.start) {
                 runs = &runs[1..];
+                next = None;
             }
-            let lane = if n_parts == 1 { lane(runs, &at, rest) } else { None };
-            if let Some(lane) = lane {
+            let lane = if n_parts == 1 { lane(runs, &at, rest, &mut next) } else { None };
+            if let Some(lane) = &lane {
                 call(at, Found::Lane(lane));
                 at = at.after(lane.readings.len());
                 rest = &rest[lane.readings.len()..];
@@ -108,35 +110,78 @@ impl At {
     }
 }
 
+/// Where a reading lies among the prices of a run, none of which cuts it or one after it.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Start of the reading, seconds since the epoch.
+    start: i64,
+    /// Its length.
+    seconds: i64,
+    /// Index of the price that holds for it.
+    price: usize,
+    /// Readings of this length before it that the same price holds for.
+    n_before: usize,
+    /// Readings that a price holds for.
+    n_a_price: usize,
+}
+
+impl Place {
+    /// The place of a reading that starts in a run; `None` when a price cuts readings of this length.
+    fn of(run: &PriceRun, at: &At) -> Option<Self> {
+        let step = i64::from(run.step_seconds);
+        let since = at.start - run.start;
+        let is_in_step = since >= 0 && step % at.seconds == 0 && since % step % at.seconds == 0;
+        is_in_step.then(|| Self {
+            start: at.start,
+            seconds: at.seconds,
+            price: count(since, step),
+            n_before: count(since % step, at.seconds),
+            n_a_price: count(step, at.seconds),
+        })
+    }
+
+    /// The place of the reading after `n` of them.
+    fn after(self, n: usize) -> Self {
+        let n_before = self.n_before + n;
+        // Of divisions, which are slow, only those that are wanted.
+        let (n_prices, n_before) =
+            if self.n_a_price == 1 { (n_before, 0) } else { (n_before / self.n_a_price, n_before % self.n_a_price) };
+        Self { start: self.start + lasts(n, self.seconds), price: self.price + n_prices, n_before, ..self }
+    }
+}
+
+fn count(seconds: i64, of: i64) -> usize {
+    usize::try_from(seconds / of).unwrap_or(0)
+}
+
+fn lasts(n: usize, seconds: i64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX).saturating_mul(seconds)
+}
+
 /// The readings from here on that prices of one run hold for, none of them cut; `None` when it is not even the first.
 ///
 /// * `runs`: the first one ends after the first reading begins.
-fn lane<'s>(runs: &'s [PriceRun], at: &At, readings: &'s [i64]) -> Option<Lane<'s>> {
+/// * `next`: where the reading after the last lane of this run lies, becomes that of this one.
+fn lane<'s>(runs: &'s [PriceRun], at: &At, readings: &'s [i64], next: &mut Option<Place>) -> Option<Lane<'s>> {
     let run = runs.first()?;
-    let step = i64::from(run.step_seconds);
-    let since = at.start - run.start;
-    if since < 0 {
-        return None;
-    }
-    // One lane a day: of divisions, which are slow, only those that are wanted.
-    let count = |seconds: i64, of: i64| usize::try_from(seconds / of).unwrap_or(0);
-    let lasts = |n: usize| i64::try_from(n).unwrap_or(i64::MAX).saturating_mul(at.seconds);
-    let n_a_price = if step == at.seconds { 1 } else { count(step, at.seconds) };
-    let first = count(since, step);
-    let into = since - i64::try_from(first).unwrap_or(0) * step;
-    let n_before = if into == 0 { 0 } else { count(into, at.seconds) };
-    if lasts(n_a_price) != step || lasts(n_before) != into {
-        return None;
-    }
-    let n_first = n_a_price - n_before;
-    let is_all = lasts(readings.len()) <= run.end() - at.start;
+    let place = match *next {
+        Some(place) if (place.start, place.seconds) == (at.start, at.seconds) => place,
+        _ => Place::of(run, at)?,
+    };
+    let is_all = lasts(readings.len(), at.seconds) <= run.end() - at.start;
     let n_readings = if is_all { readings.len() } else { count(run.end() - at.start, at.seconds) };
-    let n_prices = if n_a_price == 1 { n_readings } else { 1 + n_readings.saturating_sub(n_first).div_ceil(n_a_price) };
-    Some(Lane { readings: &readings[..n_readings], prices: &run.prices[first..first + n_prices], n_a_price, n_first })
+    let after = place.after(n_readings);
+    *next = Some(after);
+    Some(Lane {
+        readings: &readings[..n_readings],
+        prices: &run.prices[place.price..after.price + usize::from(after.n_before > 0)],
+        n_a_price: place.n_a_price,
+        n_first: place.n_a_price - place.n_before,
+    })
 }
 
 /// A reading on its own.
-fn one<'s>(runs: &[PriceRun], at: &At, milliwatt_hours: i64, split_evenly: bool) -> Found<'s> {
+fn one(runs: &[PriceRun], at: &At, milliwatt_hours: i64, split_evenly: bool) -> Found<'static> {
     let end = at.start + at.seconds;
     let Some(first) = price_at(runs, at.start) else { return Found::Blocked(Why::Missing(at.start)) };
     if first.end() >= end {

@@ -155,7 +155,7 @@ impl CostCells {
             let (slot, stride) = place(at.local, at.seconds, self.slot_seconds, self.n_slots);
             let cells = &mut running[group * width + 1 + slot..(group + 1) * width];
             match found {
-                Found::Lane(lane) => add(cells, &lane, stride, factors),
+                Found::Lane(lane) => add(cells, lane, stride, factors),
                 Found::One { cost, is_split } => {
                     cells[0] = cells[0].plus(S::of(cost));
                     self.was_split |= is_split;
