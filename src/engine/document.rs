@@ -2,7 +2,7 @@
 //! worked out once for all billing months.
 
 use super::Question;
-use super::frame::Frame;
+use super::frame::{BySegment, Frame};
 use super::ground::{Ground, Table};
 use super::lines::Billable;
 use super::settle::Settling;
@@ -67,10 +67,10 @@ impl<'a> Document<'a> {
         n_days
     }
 
-    /// The same of a period, by segment: in the first of every `width` numbers.
-    pub(super) fn days_by_segment(&self, period: PeriodRef) -> (&[u32], usize) {
+    /// The same of a period, by segment.
+    pub(super) fn days_by_segment(&self, period: PeriodRef) -> BySegment<'_, u32> {
         let width = self.plan.schedules[period.schedule].periods.len();
-        (&self.n_days[period.schedule][period.period..], width)
+        BySegment::column(&self.n_days[period.schedule], width, period.period)
     }
 
     /// The table of a channel and schedule.

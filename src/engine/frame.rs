@@ -34,6 +34,29 @@ pub(super) struct Frame {
     pub(super) group_of_day: Vec<usize>,
 }
 
+/// A number for each segment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BySegment<'a, T> {
+    /// The first of every `width`.
+    numbers: &'a [T],
+    width: usize,
+}
+
+impl<'a, T: Copy> BySegment<'a, T> {
+    /// A column of a table.
+    ///
+    /// * `rows`: one for each segment, `width` long each.
+    pub(super) fn column(rows: &'a [T], width: usize, column: usize) -> Self {
+        Self { numbers: rows.get(column..).unwrap_or_default(), width }
+    }
+
+    /// The number of a segment.
+    #[inline]
+    pub(super) fn of(&self, segment: usize) -> T {
+        self.numbers[segment * self.width]
+    }
+}
+
 /// One billing month.
 #[derive(Debug)]
 pub(super) struct Month {

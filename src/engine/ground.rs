@@ -12,7 +12,7 @@ use super::aggregate::{self, Cells, Stretch};
 use super::clock::SECONDS_OF_DAY;
 use super::days;
 use super::during::{self, DayPeriods};
-use super::frame::Frame;
+use super::frame::{BySegment, Frame};
 use super::spot::Spot;
 use crate::tariff::model::{Plan, Read};
 use crate::tariff::schedule::{Calendars, Schedule};
@@ -318,14 +318,14 @@ impl Table {
         sum
     }
 
-    /// Energy of a period by segment, milliwatt-hours: in the first of every `width` numbers.
-    pub(super) fn energy_by_segment(&self, period: usize) -> (&[i64], usize) {
-        (&self.energy[period..], self.width)
+    /// Energy of a period by segment, milliwatt-hours.
+    pub(super) fn energy_by_segment(&self, period: usize) -> BySegment<'_, i64> {
+        BySegment::column(&self.energy, self.width, period)
     }
 
-    /// Highest power of a period by segment, milliwatts: in the first of every `width` numbers.
-    pub(super) fn highest_by_segment(&self, period: usize) -> (&[i64], usize) {
-        (&self.highest[period..], self.width)
+    /// Highest power of a period by segment, milliwatts.
+    pub(super) fn highest_by_segment(&self, period: usize) -> BySegment<'_, i64> {
+        BySegment::column(&self.highest, self.width, period)
     }
 
     /// Energy in no period of the schedule, milliwatt-hours.

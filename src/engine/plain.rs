@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::bill::ChargeBill;
 use super::document::Document;
+use super::frame::BySegment;
 use super::ladder::{Ladder, Slice};
 use super::lines::{Billable, Line, LineRate, small_step};
 use super::measure::{Biller, Span};
@@ -50,7 +51,7 @@ struct PlainPart<'a> {
     read: Read<'a>,
     /// Days on which its period occurs.
     days: Option<BySegment<'a, u32>>,
-    /// Days of the period that the whole charge looks at.
+    /// Index of its period in the charge's schedule.
     period: Option<u16>,
     has_steps: bool,
     /// Upper bounds, in millionths.
@@ -67,13 +68,6 @@ enum Count {
     Times(i64),
 }
 
-/// A number for each segment: the first of every `width`.
-#[derive(Clone, Copy)]
-struct BySegment<'a, T> {
-    numbers: &'a [T],
-    width: usize,
-}
-
 /// Where a quantity is read, in millionths.
 #[derive(Clone, Copy)]
 enum Read<'a> {
@@ -81,13 +75,6 @@ enum Read<'a> {
     Highest(BySegment<'a, i64>),
     Constant(i64),
     Not,
-}
-
-impl<T: Copy> BySegment<'_, T> {
-    #[inline]
-    fn of(&self, segment: usize) -> T {
-        self.numbers[segment * self.width]
-    }
 }
 
 impl Read<'_> {
@@ -152,26 +139,23 @@ impl<'a> PlainPart<'a> {
             Bounds::Known { exact, millionths } => (exact, millionths),
             _ => (&[], &[]),
         };
-        let by_segment = |(numbers, width)| BySegment { numbers, width };
-        let days = charge.split.zip(of.period).map(|(schedule, period)| {
-            let (numbers, width) = document.days_by_segment(PeriodRef { schedule, period: usize::from(period) });
-            BySegment { numbers, width }
-        });
+        let days = charge.split.zip(of.period);
+        let days = days.map(|(schedule, period)| PeriodRef { schedule, period: usize::from(period) });
         let read = match of.quantity {
             Quantity::Energy(cell) => {
                 let table = &document.tables[cell.table as usize];
-                Read::Energy(by_segment(table.energy_by_segment(cell.period as usize)))
+                Read::Energy(table.energy_by_segment(cell.period as usize))
             }
             Quantity::Highest(cell) => {
                 let table = &document.tables[cell.table as usize];
-                Read::Highest(by_segment(table.highest_by_segment(cell.period as usize)))
+                Read::Highest(table.highest_by_segment(cell.period as usize))
             }
             Quantity::Constant(millionths) => Read::Constant(millionths),
             Quantity::Measured(_) => Read::Not,
         };
         Self {
             read,
-            days,
+            days: days.map(|period| document.days_by_segment(period)),
             period: of.period,
             has_steps: of.has_steps,
             bounds: of.bounds(millionths),
