@@ -87,19 +87,7 @@ impl Cells {
                 *cell = sum;
             }
         }
-        let mut highest = maxima.map_or_else(Vec::new, Maxima::into_cells);
-        for block in highest.chunks_exact_mut(n_slots).flat_map(|row| row.chunks_mut(BLOCK)) {
-            let mut most = 0;
-            for cell in block.iter_mut() {
-                most = cell.own.max(most);
-                cell.up_to = most;
-            }
-            most = 0;
-            for cell in block.iter_mut().rev() {
-                most = cell.own.max(most);
-                cell.from = most;
-            }
-        }
+        let highest = maxima.map_or_else(Vec::new, |maxima| maxima.into_cells(n_slots));
         Self { n_slots, running, highest, slot_of_minute: slots_of_minutes(slot_seconds) }
     }
 
@@ -355,13 +343,31 @@ impl Maxima {
         }
     }
 
-    fn into_cells(self) -> Vec<Highest> {
-        let cell = |own: i64| Highest { own, ..Highest::default() };
+    fn into_cells(self, n_slots: usize) -> Vec<Highest> {
         match self {
-            Self::Narrow { highest, per_hour } => highest.into_iter().map(|h| cell(i64::from(h) * per_hour)).collect(),
-            Self::Wide(highest) => highest.into_iter().map(cell).collect(),
+            Self::Narrow { highest, per_hour } => cells_of(&highest, n_slots, |reading| i64::from(reading) * per_hour),
+            Self::Wide(highest) => cells_of(&highest, n_slots, |power| power),
         }
     }
+}
+
+/// * `highest`: of each group and slot; `power`: of one of them, milliwatts.
+fn cells_of<T: Copy>(highest: &[T], n_slots: usize, power: impl Fn(T) -> i64) -> Vec<Highest> {
+    let mut cells: Vec<Highest> = Vec::with_capacity(highest.len());
+    for block in highest.chunks_exact(n_slots).flat_map(|row| row.chunks(BLOCK)) {
+        let mut most = 0;
+        cells.extend(block.iter().map(|highest| {
+            let own = power(*highest);
+            most = own.max(most);
+            Highest { own, up_to: most, from: 0 }
+        }));
+        most = 0;
+        for cell in cells.iter_mut().rev().take(block.len()) {
+            most = cell.own.max(most);
+            cell.from = most;
+        }
+    }
+    cells
 }
 
 fn narrow(reading: i64) -> i32 {
