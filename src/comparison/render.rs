@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::engine::{ComparisonResult, NotApplied, NotBilled, UsageSummary};
+use crate::engine::{ComparisonResult, NotApplied, UsageSummary};
+use crate::tariff::NotBilled;
 
 /// The three renderings, written once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,7 +166,7 @@ mod tests {
                 subtotals: [("energy".to_owned(), "0.10".to_owned())].into(),
                 flags: vec!["missing_history".to_owned()],
                 not_applied: Vec::new(),
-                not_billed: vec![NotBilled { field: "x".to_owned(), reason: "y".to_owned() }],
+                not_billed: vec![NotBilled { field: "x".to_owned(), reason: "y".to_owned(), optional: true }],
                 periods: vec![PeriodBill {
                     start: date("2026-06-01"),
                     end: date("2026-06-02"),

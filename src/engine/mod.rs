@@ -44,9 +44,7 @@ use rust_decimal::Decimal;
 pub use calendar::{LocalDays, billing_months, earlier_months, instants, is_registered};
 pub use clock::{UtcOffset, utc_offsets};
 pub use compare::{Aggregated, Priced, compare};
-pub use result::{
-    ComparisonResult, Gap, LineItem, LineSeries, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary,
-};
+pub use result::{ComparisonResult, Gap, LineItem, LineSeries, NotApplied, PeriodBill, PlanBill, UsageSummary};
 pub use series::{MAX_PRICE_SCALE, Price, PriceRun, PriceSeries};
 
 use crate::tariff::{ConventionOverrides, Tariff};

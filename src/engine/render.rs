@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bill::{BilledLine, Bills};
 use super::condition::WouldBe;
 use super::lines::{Line, LineRate};
-use super::result::{
-    ComparisonResult, LineItem, LineSeries, NotApplied, NotBilled, PeriodBill, PlanBill, UsageSummary,
-};
+use super::result::{ComparisonResult, LineItem, LineSeries, NotApplied, PeriodBill, PlanBill, UsageSummary};
 use super::{EngineError, PlanToBill, Question};
+use crate::tariff::NotBilled;
 use crate::tariff::model::{Kind, Plan};
 use crate::tariff::number::{Exact, Money, RoundingMode};
 
@@ -77,8 +76,7 @@ pub(super) fn plan(
             line_items,
         });
     }
-    let not_billed: BTreeSet<&(String, String)> =
-        documents.iter().flat_map(|document| &document.plan.not_billed).collect();
+    let not_billed: BTreeSet<&NotBilled> = documents.iter().flat_map(|document| &document.plan.not_billed).collect();
     let not_applied = not_applied
         .into_iter()
         .map(|(charge, amount)| NotApplied { amount: amount.map(|amount| amount.text(0)), ..charge });
@@ -88,7 +86,7 @@ pub(super) fn plan(
     let bill = PlanBill {
         plan_id: plan.reference.as_str().to_owned(),
         name: last.name.clone(),
-        complete: not_billed.is_empty(),
+        complete: not_billed.iter().all(|part| part.optional),
         total: total.text(decimals),
         rank: None,
         difference_from_cheapest: None,
@@ -97,10 +95,7 @@ pub(super) fn plan(
         subtotals: by_kind.into_iter().map(|(kind, money)| (kind.to_owned(), money.text(0))).collect(),
         flags,
         not_applied: not_applied.collect(),
-        not_billed: not_billed
-            .into_iter()
-            .map(|(field, reason)| NotBilled { field: field.clone(), reason: reason.clone() })
-            .collect(),
+        not_billed: not_billed.into_iter().cloned().collect(),
         periods,
     };
     Ok(Billed { bill, total })

@@ -4,6 +4,8 @@
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+use crate::tariff::NotBilled;
+
 /// The bills of every plan of a question, the cheapest named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparisonResult {
@@ -64,7 +66,7 @@ pub struct PlanBill {
     pub plan_id: String,
     /// The plan's name.
     pub name: String,
-    /// Whether everything the plan charges is on the bill.
+    /// Whether everything the plan charges is on the bill, but for what is optional.
     pub complete: bool,
     /// What would have been paid.
     pub total: String,
@@ -103,15 +105,6 @@ pub struct NotApplied {
     /// What it would have been beside what is on the bill, over all billing months; `None` where it has no amount on
     /// these readings.
     pub amount: Option<String>,
-}
-
-/// A part of a foreign tariff that is not on the bill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotBilled {
-    /// The field of the foreign tariff.
-    pub field: String,
-    /// Why.
-    pub reason: String,
 }
 
 /// The bill of one billing month.

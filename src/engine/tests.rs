@@ -221,6 +221,13 @@ fn the_cheapest_complete_plan_is_the_first() {
         ("b", tariff("0.1", "")),
         ("c", tariff("0.1", "")),
         ("d", tariff("0.01", r#", "not_billed": [{"field": "coincidentratestructure", "reason": "no times"}]"#)),
+        (
+            "e",
+            tariff(
+                "0.3",
+                r#", "not_billed": [{"field": "greenPowerCharges", "reason": "a choice", "optional": true}]"#,
+            ),
+        ),
     ];
     let result = asked(&of(r#""kind": "energy", "price": "1""#), |question| {
         question.plans = plans
@@ -234,12 +241,15 @@ fn the_cheapest_complete_plan_is_the_first() {
     .unwrap();
     assert_eq!(result.cheapest_plan_id.as_deref(), Some("b"));
     let ranks: Vec<Option<u32>> = result.plans.iter().map(|plan| plan.rank).collect();
-    assert_eq!(ranks, [Some(3), Some(1), Some(2), None]);
+    assert_eq!(ranks, [Some(3), Some(1), Some(2), None, Some(4)]);
     let differences: Vec<&str> =
         result.plans.iter().map(|plan| plan.difference_from_cheapest.as_deref().unwrap_or_default()).collect();
-    assert_eq!(differences, ["74.40", "0.00", "0.00", "-66.96"]);
+    assert_eq!(differences, ["74.40", "0.00", "0.00", "-66.96", "148.80"]);
     assert!(!result.plans[3].complete);
     assert_eq!(result.plans[3].not_billed[0].field, "coincidentratestructure");
+    assert!(result.plans[4].complete && result.plans[4].not_billed[0].optional, "chosen by nobody: a whole bill");
+    let written = serde_json::to_string(&result.plans[3].not_billed).unwrap();
+    assert!(!written.contains("optional"), "what is not optional is written as ever: {written}");
     assert_eq!(result.plans[0].periods[0].line_items[0].plan_version, 3);
 }
 

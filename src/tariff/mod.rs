@@ -35,9 +35,10 @@ pub use conventions::{
 pub use detect::PlanFormat;
 pub(crate) use document::currency_unit;
 pub use document::plan_schema;
-pub use explain::{ChargeWords, Explanation, Needs, NotBilled, Picture};
+pub use explain::{ChargeWords, Explanation, Needs, Picture};
 pub use foreign::{ForeignOptions, Vat};
 pub use including::IncludedTariff;
+pub use model::NotBilled;
 
 use self::json::Json;
 use self::model::Plan;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::known::{
     Bounds, Cell, ChargeFacts, Known, MILLIONTHS, PartFacts, PlainRate, Quantity, Rate, period_index,
@@ -53,7 +54,7 @@ pub(crate) struct Plan {
     pub(crate) charges: Vec<Charge>,
     /// The rounding of the total; that of the lines is the sources'.
     pub(crate) total_rounding: Option<Rounding>,
-    pub(crate) not_billed: Vec<(String, String)>,
+    pub(crate) not_billed: Vec<NotBilled>,
     pub(crate) look_back_months: u32,
     pub(crate) attributes: BTreeSet<String>,
     /// Calendars that its schedules name.
@@ -68,6 +69,18 @@ pub(crate) struct Plan {
     pub(crate) costs: BTreeSet<CostRead>,
     /// What no month and no question changes.
     pub(crate) known: Known,
+}
+
+/// A part of the tariff that is not on the bills.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NotBilled {
+    /// Where it stands: the field of the foreign tariff.
+    pub field: String,
+    /// Why it is not billed.
+    pub reason: String,
+    /// The customer chooses it, or it comes once: the bill of who did not choose it is whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
 }
 
 /// What a charge is, for the reader.

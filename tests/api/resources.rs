@@ -104,7 +104,7 @@ on_both_engines! {
     fn a_plan_is_checked_without_being_put(app: &TestApp) {
         let valid = app.json("POST", "/v1/plans/validate", &flat("Flat", "0.20")).expect(200).json();
         assert_eq!((&valid["valid"], &valid["format"], &valid["name"]), (&json!(true), &json!("own"), &json!("Flat")));
-        assert_eq!(valid["needs"], json!({"attributes": [], "calendars": [], "channels": ["import"], "look_back_months": 0,
+        assert_eq!(valid["needs"], json!({"attributes": [], "conditions": [], "calendars": [], "channels": ["import"], "look_back_months": 0,
             "plans": {}, "price_series": [], "event_lists": []}));
         assert_eq!(valid["charges"][1], json!({"charge_id": "energy", "kind": "energy", "label": "energy",
             "words": ["0.2 GBP/kWh for the kWh from the grid."]}));

@@ -166,7 +166,8 @@ fn months_sheet(plan: &PlanBill) -> Sheet {
 fn remarks(plan: &PlanBill) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     for part in &plan.not_billed {
-        remarks.push(format!("not billed: {} ({})", part.field, part.reason));
+        let optional = if part.optional { ", optional" } else { "" };
+        remarks.push(format!("not billed{optional}: {} ({})", part.field, part.reason));
     }
     for charge in &plan.not_applied {
         let amount = charge.amount.as_deref().map_or_else(|| "no amount".to_owned(), |amount| rounded(amount, 6));

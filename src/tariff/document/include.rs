@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::TariffError;
 use super::super::json::Json;
-use super::super::model::{Charge, Include, IncludedVersion, Kind, Names, Part, Per, Resets};
+use super::super::model::{Charge, Include, IncludedVersion, Kind, Names, NotBilled, Part, Per, Resets};
 use super::super::number::Decimal;
 use super::walk::{Node, check_name};
 use super::{Head, Reader};
@@ -104,8 +104,8 @@ impl<'a> Reader<'a> {
                 );
                 self.faults.add("currencies_differ", &pointer, message);
             }
-            head.not_billed
-                .extend(read.not_billed.into_iter().map(|(field, reason)| (format!("{name}: {field}"), reason)));
+            let named = |part: NotBilled| NotBilled { field: format!("{name}: {}", part.field), ..part };
+            head.not_billed.extend(read.not_billed.into_iter().map(named));
             let within = |inner: String| format!("{name}_{inner}");
             charge_names.extend(std::mem::take(&mut self.charge_names).into_iter().map(|(id, i)| (within(id), i)));
             groups.extend(std::mem::take(&mut self.groups).into_iter().map(|(group, all)| (within(group), all)));

@@ -25,7 +25,9 @@ use self::walk::{Faults, Node, Object};
 use super::conventions::ConventionOverrides;
 use super::currency::currency_decimals;
 use super::json::Json;
-use super::model::{Charge, Include, IncludedVersion, Known, Measure, MeasureId, Names, Plan, Rounding, Source};
+use super::model::{
+    Charge, Include, IncludedVersion, Known, Measure, MeasureId, Names, NotBilled, Plan, Rounding, Source,
+};
 use super::number::{Decimal, RoundingMode};
 use super::schedule::Schedule;
 use super::{TariffError, TariffErrors};
@@ -95,7 +97,7 @@ struct Head {
     includes: Vec<Include>,
     total: Option<Rounding>,
     /// With that of the plans it includes.
-    not_billed: Vec<(String, String)>,
+    not_billed: Vec<NotBilled>,
 }
 
 enum NamedMeasure<'a> {
@@ -252,14 +254,15 @@ impl<'a> Reader<'a> {
         items.iter().filter_map(|n| self.short_text(n, 100)).collect()
     }
 
-    fn not_billed(&mut self, node: &Node<'a>) -> Vec<(String, String)> {
+    fn not_billed(&mut self, node: &Node<'a>) -> Vec<NotBilled> {
         let mut list = Vec::new();
         for item in node.items(&mut self.faults) {
             let Some(mut object) = item.object(&mut self.faults) else { continue };
             let field = object.want("field", &mut self.faults).and_then(|n| self.short_text(&n, 200));
             let reason = object.want("reason", &mut self.faults).and_then(|n| self.short_text(&n, 2_000));
+            let optional = object.take("optional").and_then(|n| n.flag(&mut self.faults)).unwrap_or(false);
             object.finish("an entry of not_billed", &mut self.faults);
-            list.extend(field.zip(reason));
+            list.extend(field.zip(reason).map(|(field, reason)| NotBilled { field, reason, optional }));
         }
         list
     }

@@ -62,6 +62,8 @@ fn members_of_the_plan() {
         &[("unknown_choice", "/rounding/total/mode")],
     );
     refused(&with(r#", "not_billed": [{"field": "x"}]"#, charge), &[("missing_field", "/not_billed/0/reason")]);
+    let optional = with(r#", "not_billed": [{"field": "x", "reason": "r", "optional": "yes"}]"#, charge);
+    refused(&optional, &[("wrong_type", "/not_billed/0/optional")]);
     refused(
         r#"{"name": "n", "currency": "USd", "charges": [{"id": "e", "kind": "energy", "price": "1"}]}"#,
         &[("unknown_currency", "/currency")],

@@ -100,6 +100,16 @@ fn of_document(phrases: &Phrases<'_>, index: usize, source: &Source) -> Vec<Stri
             .to_owned(),
         );
     }
+    let day = match conventions.dated_values {
+        Some(DatedValues::AtStart) => Some("first"),
+        Some(DatedValues::AtEnd) => Some("last"),
+        None | Some(DatedValues::Split) => None,
+    };
+    if let Some(day) = day
+        && charges.iter().any(|charge| charge.condition.is_some())
+    {
+        rules.push(format!("A condition holds in a billing month if it does on its {day} day."));
+    }
     if has(|m| matches!(m, Measure::OverMonths(_))) {
         rules.push(
             match conventions.missing_history.unwrap_or(MissingHistory::Ignore) {

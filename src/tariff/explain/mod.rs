@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use self::phrases::Phrases;
-use super::Tariff;
 use super::json::Json;
+use super::model::Measure;
+use super::{NotBilled, Tariff};
 
 /// A plan in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -69,6 +70,8 @@ pub struct ChargeWords {
 pub struct Needs {
     /// Attributes that the customer must have.
     pub attributes: BTreeSet<String>,
+    /// Attributes that only conditions ask for: who lacks one does not meet them.
+    pub conditions: BTreeSet<String>,
     /// Calendars whose dates are holidays.
     pub calendars: BTreeSet<String>,
     /// Series of prices by instant.
@@ -81,15 +84,6 @@ pub struct Needs {
     pub channels: BTreeSet<String>,
     /// Billing months of earlier readings.
     pub look_back_months: u32,
-}
-
-/// A part of the tariff that is not billed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NotBilled {
-    /// Where it stands.
-    pub field: String,
-    /// Why it is not billed.
-    pub reason: String,
 }
 
 /// A week of prices, as lines of text: a row a day, a column a half hour.
@@ -107,6 +101,9 @@ impl Tariff {
         let plan = self.plan();
         let phrases = Phrases::new(plan);
         let document = Json::parse(self.canonical_json()).ok();
+        let is_measured =
+            |name: &String| plan.measures.iter().any(|m| matches!(m, Measure::Attribute(of) if of == name));
+        let (attributes, conditions) = plan.attributes.iter().cloned().partition(is_measured);
         let text = |name: &str| Some(document.as_ref()?.get(name)?.as_str()?.to_owned());
         Explanation {
             name: plan.name.clone(),
@@ -128,7 +125,8 @@ impl Tariff {
                 .collect(),
             rules: counting::rules(&phrases),
             needs: Needs {
-                attributes: plan.attributes.clone(),
+                attributes,
+                conditions,
                 calendars: plan.calendars.clone(),
                 price_series: plan.price_series.clone(),
                 event_lists: plan.event_lists.clone(),
@@ -136,11 +134,7 @@ impl Tariff {
                 channels: plan.reads.iter().map(|read| read.channel.to_string()).collect(),
                 look_back_months: plan.look_back_months,
             },
-            not_billed: plan
-                .not_billed
-                .iter()
-                .map(|(field, reason)| NotBilled { field: field.clone(), reason: reason.clone() })
-                .collect(),
+            not_billed: plan.not_billed.clone(),
             warnings: {
                 let missing = self.not_included().into_iter().flat_map(|faults| &faults.0);
                 missing.map(|fault| fault.message.clone()).chain(warnings::warnings(&phrases)).collect()

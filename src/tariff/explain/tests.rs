@@ -34,7 +34,7 @@ fn plans_of_the_fixtures_in_words() {
 /// What the fixtures do not show: conditions, dates, net metering, means of peaks, subtotals, includes, unbilled parts.
 const ODDITIES: &str = r#"{"name": "電力プラン: 家庭用", "currency": "USD", "include": {"network": "ausgrid-ea025"},
   "conventions": {"tier_allocation": "chronological", "missing_history": "refuse", "yearly_amounts": "twelfths"},
-  "not_billed": [{"field": "/reactive", "reason": "no meter for it"}],
+  "not_billed": [{"field": "/reactive", "reason": "no meter for it"}, {"field": "/green", "reason": "a choice", "optional": true}],
   "schedules": {"unused": {"periods": [{"period": "p"}]},
     "night": {"holidays": ["us", "tx"], "holidays_count_as": "sun", "periods": [
       {"period": "night", "hours": ["22:15-06:00"], "days": "weekdays"}, {"period": "never", "hours": ["23:00-24:00"], "days": ["mon"]},

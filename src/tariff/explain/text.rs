@@ -58,7 +58,8 @@ impl fmt::Display for Explanation {
             paragraph(f, "* ", "Nothing that the document holds.")?;
         }
         for part in &self.not_billed {
-            paragraph(f, "* ", &format!("{}: {}", part.field, part.reason))?;
+            let optional = if part.optional { " (optional: a bill is complete without it)" } else { "" };
+            paragraph(f, "* ", &format!("{}: {}{optional}", part.field, part.reason))?;
         }
 
         if !self.warnings.is_empty() {
@@ -89,6 +90,7 @@ impl Explanation {
         let mut texts: Vec<String> = [
             quantity("Readings of channel", "Readings of channels", &needs.channels),
             quantity("The customer's attribute", "The customer's attributes", &needs.attributes),
+            quantity("Where it is known, the attribute", "Where they are known, the attributes", &needs.conditions),
             quantity("Calendar", "Calendars", &needs.calendars),
             quantity("Price series", "Price series", &needs.price_series),
             quantity("Event list", "Event lists", &needs.event_lists),

@@ -48,7 +48,7 @@ pub(super) struct Plan {
     include: Option<BTreeMap<Name, PlanId>>,
     rounding: Option<PlanRounding>,
     conventions: Option<Conventions>,
-    /// Parts of the tariff that are not billed: every bill lists them and is not complete.
+    /// Parts of the tariff that are not billed: every bill lists them, and is complete only if all are optional.
     not_billed: Option<Vec<NotBilled>>,
 }
 
@@ -74,6 +74,8 @@ pub(super) struct NotBilled {
     /// Why it is not billed.
     #[schemars(length(max = 2_000))]
     reason: String,
+    /// The customer chooses it, or it comes once: the bill of who did not choose it is whole. By default false.
+    optional: Option<bool>,
 }
 
 /// Rules that cut time into named periods. They are tried from the top, the first that applies holds; a rule without

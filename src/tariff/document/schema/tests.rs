@@ -50,7 +50,7 @@ pub(crate) fn refuses(document: &str, faults: &[(String, String)]) {
 
 /// Every kind of object that a plan can hold.
 const WHOLE: &str = r#"{"name": "n", "currency": "USD", "rounding": {"lines": {"to": "0.01"}}, "conventions": {},
-    "not_billed": [{"field": "f", "reason": "r"}],
+    "not_billed": [{"field": "f", "reason": "r", "optional": true}],
     "schedules": {"s": {"periods": [{"period": "p", "during": ["2026-07-15T18:00Z/PT1H"]}, {"period": "p", "during": "peaks"}, {"period": "q"}]}},
     "measures": {"d": {"days": {"schedule": "s", "period": "p"}}, "e": {"energy": {}}, "k": {"demand": {}}, "n": {"net_energy": {}},
         "r": {"round": {"of": "e", "to": "1"}}, "o": {"over_months": {"of": "k", "last": 2, "take": "max"}}},

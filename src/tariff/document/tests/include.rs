@@ -1,6 +1,7 @@
 //! Documents that include others.
 
 use super::*;
+use crate::tariff::NotBilled;
 
 #[test]
 fn includes() {
@@ -53,7 +54,7 @@ fn an_included_plan_keeps_its_names_and_gives_its_charges() {
     let network = r#"{"name": "Network", "currency": "GBP", "time_zone": "Europe/London",
         "rounding": {"lines": "0.01"}, "conventions": {"daily_amounts": "average_month"},
         "schedules": {"tou": {"holidays": ["gb"], "periods": [{"period": "all"}]}}, "measures": {"m": "2"},
-        "not_billed": [{"field": "/reactive", "reason": "no meter"}],
+        "not_billed": [{"field": "/reactive", "reason": "no meter", "optional": true}],
         "charges": [{"id": "standing", "kind": "fixed", "price": "m", "group": "fixed"},
           {"id": "use", "kind": "energy", "schedule": "tou", "prices": {"all": "1"}, "label": "Use of network"},
           {"id": "duty", "kind": "tax", "percent": "1"}]}"#;
@@ -88,7 +89,8 @@ fn an_included_plan_keeps_its_names_and_gives_its_charges() {
     assert_eq!((plan.sources[0].lines.is_some(), plan.sources[2].lines.is_some()), (true, false));
     assert!(plan.sources[1].conventions.daily_amounts.is_some() && plan.sources[2].conventions.daily_amounts.is_none());
     assert!(tariff.calendars().contains("gb") && tariff.attributes().contains("kva"));
-    assert_eq!(plan.not_billed[1], ("network: /reactive".to_owned(), "no meter".to_owned()));
+    let named = NotBilled { field: "network: /reactive".to_owned(), reason: "no meter".to_owned(), optional: true };
+    assert_eq!(plan.not_billed[1], named);
     let place = plan.place_of_charge(4);
     assert_eq!(
         (place.pointer.as_str(), place.within.unwrap().as_str()),
