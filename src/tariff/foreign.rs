@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::json::{Json, push_token};
 use super::urdb::speaks_of_money;
-use super::{TariffError, TariffErrors};
+use super::{NotBilled, TariffError, TariffErrors};
 
 /// Most decimals of a foreign number: our prices have 18, and pence are divided by 100.
 const MAX_DECIMALS: u32 = 16;
@@ -71,7 +71,7 @@ pub(super) struct Findings {
     /// The calendar of public holidays.
     holidays: Option<String>,
     faults: RefCell<Vec<TariffError>>,
-    not_billed: RefCell<Vec<(String, String)>>,
+    not_billed: RefCell<Vec<NotBilled>>,
 }
 
 impl Findings {
@@ -95,7 +95,20 @@ impl Findings {
 
     /// Notes what holds money and cannot be billed.
     pub(super) fn unbilled(&self, pointer: &str, reason: impl Into<String>) {
-        self.not_billed.borrow_mut().push((pointer.to_owned(), reason.into()));
+        self.not_billed.borrow_mut().push(NotBilled {
+            field: pointer.to_owned(),
+            reason: reason.into(),
+            optional: false,
+        });
+    }
+
+    /// Notes what the customer chooses, or what comes once: it refuses no tariff, and every bill lists it.
+    fn optional(&self, pointer: &str, reason: impl Into<String>) {
+        self.not_billed.borrow_mut().push(NotBilled {
+            field: pointer.to_owned(),
+            reason: reason.into(),
+            optional: true,
+        });
     }
 
     /// Whether no fault was noted so far.
@@ -108,14 +121,17 @@ impl Findings {
         let mut faults = self.faults.into_inner();
         let not_billed = self.not_billed.into_inner();
         if !allow_unbilled {
-            faults.extend(not_billed.iter().map(|(pointer, reason)| {
-                let message = format!("{reason}; allow_unbilled lists it on the bill instead of refusing the tariff");
-                TariffError::new("not_billable", pointer.as_str(), message)
-            }));
-        } else if !not_billed.is_empty() {
-            let list: Vec<Value> =
-                not_billed.iter().map(|(pointer, reason)| json!({"field": cut(pointer), "reason": reason})).collect();
-            document.insert("not_billed".to_owned(), list.into());
+            faults.extend(not_billed.iter().filter(|part| !part.optional).map(
+                |NotBilled { field, reason, .. }| {
+                    let message =
+                        format!("{reason}; allow_unbilled lists it on the bill instead of refusing the tariff");
+                    TariffError::new("not_billable", field.as_str(), message)
+                },
+            ));
+        }
+        if !not_billed.is_empty() {
+            let parts = not_billed.into_iter().map(|part| json!(NotBilled { field: cut(&part.field), ..part }));
+            document.insert("not_billed".to_owned(), parts.collect());
         }
         if faults.is_empty() { Ok(Value::Object(document).to_string()) } else { Err(TariffErrors(faults)) }
     }
@@ -153,6 +169,11 @@ impl<'a> Place<'a> {
 
     pub(super) fn unbilled(&self, reason: impl Into<String>) {
         self.findings.unbilled(&self.pointer, reason);
+    }
+
+    /// Notes what the customer chooses, or what comes once.
+    pub(super) fn optional(&self, reason: impl Into<String>) {
+        self.findings.optional(&self.pointer, reason);
     }
 
     /// The calendar of public holidays.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::helpers::TestApp;
+use crate::helpers::{TestApp, june, question};
 use crate::on_both_engines;
 
 const OCTOPUS: &str = "application/vnd.octopus+json";
@@ -29,6 +29,43 @@ on_both_engines! {
         assert_eq!(again["version"], 1);
         let valid = app.send("POST", "/v1/plans/validate", &headers, &cdr).expect(200).json();
         assert_eq!(valid["document"], plan["document"]);
+    }
+
+    fn a_plan_with_fees_and_choices_is_taken_as_it_is_and_ranked(app: &TestApp) {
+        let fees = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/plans/foreign/cdr-fees.json")).unwrap();
+        let headers = [("content-type", "application/vnd.cdr-energy+json")];
+        app.send("PUT", "/v1/plans/fees", &headers, &fees).expect(201);
+        let flat = json!({"name": "Flat", "currency": "AUD", "charges": [{"id": "a", "kind": "energy", "price": "0.33"}]});
+        app.put_plan("flat", &flat).expect(201);
+        app.put_customer("c-1", &json!({"time_zone": "UTC", "attributes": {"pay_on_time": false}})).expect(201);
+        app.import("c-1", &june(1.0)).expect(200);
+
+        // 720 kWh: 180 and 30 for supply, with GST 231, and 15 for paying late; 237.60 at 33 cents.
+        let answer = app.compare(&question(&["flat", "fees"])).expect(201);
+        let result = &answer.json()["result"];
+        assert_eq!(result["cheapest_plan_id"], "flat");
+        let bill = &result["plans"][0];
+        assert_eq!((&bill["total"], &bill["complete"], &bill["rank"]), (&json!("246.00"), &json!(true), &json!(2)));
+        let not_applied: Vec<_> = bill["not_applied"].as_array().unwrap().iter().map(|fee| &fee["charge_id"]).collect();
+        assert_eq!(not_applied, ["fee_paper_bill", "fee_exit_1_year", "fee_cc_processing"]);
+        let optional = json!({"field": "/data/electricityContract/greenPowerCharges/0", "optional": true,
+            "reason": "green power is a choice of the customer that the plan does not tell"});
+        assert_eq!((bill["not_billed"].as_array().unwrap().len(), &bill["not_billed"][1]), (3, &optional));
+        let summary = app.get(&format!("/v1/comparisons/{}?detail=summary", answer.id())).expect(200).json();
+        assert_eq!(summary["result"]["plans"][0]["not_billed"], bill["not_billed"]);
+
+        // What is not optional refuses the plan, alone; allowed, it leaves the bill without a rank.
+        let mut open: Value = serde_json::from_slice(&fees).unwrap();
+        open["data"]["electricityContract"]["terms"] = json!("a $5 fee applies");
+        let put = |query: &str| app.send("PUT", &format!("/v1/plans/open{query}"), &headers, open.to_string().as_bytes());
+        let refused = put("").expect(422).json();
+        let pointers: Vec<_> = refused["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
+        assert_eq!(pointers, ["/data/electricityContract/terms"]);
+        put("?allow_unbilled=true").expect(201);
+        let open = app.compare(&question(&["flat", "open"])).expect(201).json();
+        let bill = &open["result"]["plans"][1];
+        assert_eq!((&bill["complete"], &bill["rank"]), (&json!(false), &Value::Null));
+        assert_eq!(bill["not_billed"].as_array().unwrap().len(), 4);
     }
 
     fn what_a_foreign_plan_leaves_open_is_a_parameter(app: &TestApp) {

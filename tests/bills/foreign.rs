@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use chrono::{NaiveDateTime, TimeZone};
-use samebill::engine::{Options, compare, instants};
+use samebill::engine::{Options, Question, compare, instants};
 use samebill::tariff::{ForeignOptions, Tariff};
 use samebill::usage::{Channel, Quality, Reading, Series};
 use samebill::words::{AttributeValue, BillingPeriod};
@@ -96,6 +97,48 @@ fn a_public_holiday_of_a_cdr_plan_is_billed_by_the_calendar_that_was_named() {
         lines,
         ["energy/work 480 kWh x 0.4 = 192", "energy/rest 264 kWh x 0.2 = 52.8", "gst 244.8 AUD x 0.1 = 24.48"]
     );
+}
+
+/// January of 1 kWh each half hour, 1488 kWh: 372 and 31 for supply, with GST 443.30. By post 2, by card 0.5 % of 445.30:
+/// 447.53. The plan without fees has 1488 x 0.251 = 373.488 and 31, with GST 444.9368: it is cheaper for that customer only.
+#[test]
+fn a_cdr_plan_with_fees_and_choices_is_ranked_by_what_the_customer_does() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/plans/foreign/cdr-fees.json");
+    let with_fees = tariff(&file, &ForeignOptions::default()).unwrap();
+    let without = r#"{"tariffPeriod": [{"startDate": "01-01", "endDate": "12-31", "dailySupplyCharge": "1",
+        "singleRate": {"rates": [{"unitPrice": "0.251"}]}}]}"#;
+    let without = Tariff::from_cdr(without, &ForeignOptions::default()).unwrap();
+    let (zone, days) = (chrono_tz::Australia::Sydney, period("2026-01-01", "2026-02-01"));
+    let readings = BTreeMap::from([(Channel::import(), constant(zone, days, 1_000_000))]);
+    let mut question = question(with_fees, zone, days, readings, Options::default());
+    let mut other = question.plans[0].clone();
+    other.reference = "without".parse().unwrap();
+    other.versions[0].tariff = Arc::new(without);
+    question.plans.push(other);
+    let totals = |question: &Question| {
+        let plans = compare(question).unwrap().plans;
+        plans.into_iter().map(|plan| (plan.total, plan.complete, plan.rank)).collect::<Vec<_>>()
+    };
+    let bill = |total: &str, rank| (total.to_owned(), true, Some(rank));
+    assert_eq!(totals(&question), [bill("443.30", 1), bill("444.94", 2)]);
+
+    let listed = compare(&question).unwrap().plans.swap_remove(0);
+    let not_applied: Vec<(&str, &str)> =
+        listed.not_applied.iter().map(|fee| (fee.label.as_str(), fee.amount.as_deref().unwrap())).collect();
+    assert_eq!(
+        not_applied,
+        [("Bill by post", "2"), ("Exit fee", "70"), ("Late payment fee", "15"), ("Visa and Mastercard", "2.2165")]
+    );
+    let not_billed: Vec<(&str, bool)> =
+        listed.not_billed.iter().map(|part| (part.field.rsplit_once('/').unwrap().0, part.optional)).collect();
+    let contract = |member: &str| format!("/data/electricityContract/{member}");
+    let places = ["eligibility", "greenPowerCharges", "incentives"].map(contract);
+    assert_eq!(not_billed, places.each_ref().map(|place| (place.as_str(), true)));
+
+    for attribute in ["paper_bill", "cc_processing"] {
+        question.attributes.insert(attribute.to_owned(), AttributeValue::Flag(true));
+    }
+    assert_eq!(totals(&question), [bill("447.53", 2), bill("444.94", 1)]);
 }
 
 #[test]

@@ -42,3 +42,22 @@ fn foreign_plans_are_imported_by_content() {
     assert_eq!(stored["media_type"], "application/vnd.cdr-energy+json");
     assert_eq!(stored["currency"], "AUD");
 }
+
+#[test]
+fn what_the_customer_chooses_is_told_with_the_bill_and_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, usage) = (fixture("plans/foreign/cdr-fees.json"), fixture("usage/uk-home-30min-2013-dst.csv"));
+    let bill = format!("bill --plan {plan} --usage {usage} --time-zone Europe/London --period 2013-10");
+    let told = run(folder.path(), &bill).done().stdout;
+    let place = "/data/electricityContract/greenPowerCharges/0";
+    assert!(told.contains(&format!("not billed, optional: {place} (green power is a choice")), "{told}");
+    assert!(told.contains("not applied: Bill by post, 2, which is billed where paper_bill is true"), "{told}");
+    let words = run(folder.path(), &format!("plan explain {plan}")).done().stdout;
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Only if the customer's pay_on_time is false; else the bill lists it"), "{words}");
+    assert!(
+        words.contains(&format!(
+            "{place}: green power is a choice of the customer that the plan does not tell (optional:"
+        ))
+    );
+}

@@ -1,7 +1,8 @@
 //! Fees, discounts and metering charges: billed where amount, frequency and condition are told, else refused by place.
+//! What a customer chooses is listed.
 
 use rust_decimal::Decimal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::foreign::{Members, Place, cut};
 use super::Adapter;
@@ -9,8 +10,31 @@ use super::rate::{Rate, single_price};
 use super::season::Season;
 use super::window::Window;
 
+/// The types of fees, and what they are for in words. Source: Consumer Data Standards, energy plan fees.
+const FEES: [(&str, &str); 16] = [
+    ("EXIT", "Exit fee"),
+    ("ESTABLISHMENT", "Establishment fee"),
+    ("LATE_PAYMENT", "Late payment fee"),
+    ("DISCONNECTION", "Disconnection fee"),
+    ("DISCONNECT_MOVE_OUT", "Disconnection fee on moving out"),
+    ("DISCONNECT_NON_PAY", "Disconnection fee for not paying"),
+    ("RECONNECTION", "Reconnection fee"),
+    ("CONNECTION", "Connection fee"),
+    ("PAYMENT_PROCESSING", "Payment processing fee"),
+    ("CC_PROCESSING", "Card processing fee"),
+    ("CHEQUE_DISHONOUR", "Fee for a dishonoured cheque"),
+    ("DD_DISHONOUR", "Fee for a dishonoured direct debit"),
+    ("MEMBERSHIP", "Membership fee"),
+    ("CONTRIBUTION", "Contribution"),
+    ("PAPER_BILL", "Paper bill fee"),
+    ("OTHER", "Other fee"),
+];
+
 /// Fees that everyone on the plan pays, whatever happens.
 const REGULAR_FEES: [&str; 2] = ["MEMBERSHIP", "CONTRIBUTION"];
+
+/// Terms of fees that are due if the event falls within the first years: one of several may be.
+const YEARS: [&str; 5] = ["1_YEAR", "2_YEAR", "3_YEAR", "4_YEAR", "5_YEAR"];
 
 /// Categories of a conditional discount, and the attribute of the customer that says whether the condition is kept.
 const CONDITIONS: [(&str, &str); 2] = [("PAY_ON_TIME", "pay_on_time"), ("DIRECT_DEBIT", "direct_debit")];
@@ -41,10 +65,7 @@ impl Adapter {
                 place.unbilled("how often a fixed amount, or over what a threshold, is counted is not told");
                 continue;
             };
-            let Some(percent) = share.checked_mul(Decimal::ONE_HUNDRED).filter(|p| *p <= Decimal::ONE_HUNDRED) else {
-                rate.fault("out_of_range", "a rate is a share: 0.05 is 5 %");
-                continue;
-            };
+            let Some(percent) = percent(&rate, share) else { continue };
             if !is_guaranteed && attribute.is_none() {
                 place.unbilled("the condition of this discount is not told");
             } else if end.is_some() {
@@ -56,7 +77,6 @@ impl Adapter {
             } else {
                 let on = if of_use { self.usage.clone() } else { self.without_gst.clone() };
                 let id = self.id("discount");
-                let percent = percent.normalize().to_string();
                 let mut charge =
                     json!({"id": id, "kind": "discount", "label": cut(label), "percent": percent, "on": on});
                 if let Some((_, attribute)) = attribute {
@@ -68,39 +88,74 @@ impl Adapter {
         }
     }
 
-    /// Fees, which include GST: those of every day, week, month and year.
-    pub(super) fn fees(&mut self, fees: &[Place<'_>]) {
+    /// Fees, which include GST: an amount for each day, month or year, an amount for each time, or a share of the bill.
+    ///
+    /// What is no regular fee has the condition that the customer does what it is for. Shares of the bill are given back:
+    /// they stand below all that they are a share of.
+    pub(super) fn fees(&mut self, fees: &[Place<'_>]) -> Vec<Value> {
+        let mut shares = Vec::new();
         for place in fees {
             let Some(fee) = place.members() else { continue };
             let kind = fee.text("type").unwrap_or_default();
             let term = fee.text("term").unwrap_or_default();
             let amount = fee.decimal("amount");
-            let rate = fee.decimal("rate");
+            let rate = fee.take("rate").and_then(|place| place.decimal().map(|share| (place, share)));
             let description = fee.take("description").and_then(|place| place.text());
             fee.finish(&[], &[]);
-            if [amount, rate].iter().flatten().all(Decimal::is_zero) && (amount.is_some() || rate.is_some()) {
+            let numbers = [amount, rate.as_ref().map(|(_, share)| *share)];
+            if numbers.iter().flatten().all(Decimal::is_zero) && numbers.iter().any(Option::is_some) {
                 continue;
             }
-            let per = match term {
-                "DAILY" | "WEEKLY" => Some("day"),
-                "MONTHLY" => Some("month"),
-                "ANNUAL" => Some("year"),
-                _ => None,
+            let is_regular = REGULAR_FEES.contains(&kind);
+            let Some((_, what)) = FEES.iter().find(|(name, _)| *name == kind).filter(|_| match kind {
+                "OTHER" => is_each_time(term),
+                _ => !(is_regular && is_each_time(term)),
+            }) else {
+                place.unbilled(format!("when a fee of type {kind}, {term}, is paid, or by whom, is not told"));
+                continue;
             };
-            match (amount, per) {
-                (Some(amount), Some(per)) if REGULAR_FEES.contains(&kind) => {
-                    let id = self.id("fee");
-                    let label = description.unwrap_or(kind);
-                    let price = if term == "WEEKLY" {
-                        json!({"divide": [amount.to_string(), "7"]})
-                    } else {
-                        amount.to_string().into()
-                    };
-                    self.charges
-                        .push(json!({"id": id, "kind": "fixed", "label": cut(label), "price": price, "per": per}));
-                }
-                _ => place.unbilled(format!("a fee of type {kind}, {term}, depends on what the customer does")),
-            }
+            let mut charge = if term == "PERCENT_OF_BILL" {
+                let Some((rate, share)) = rate else {
+                    place.unbilled("the share of the bill that this fee is of is not told");
+                    continue;
+                };
+                let Some(percent) = percent(&rate, share) else { continue };
+                json!({"percent": percent, "per": "billing_period"})
+            } else if let Some(due) = amount.and_then(|amount| due(amount, term)) {
+                due
+            } else {
+                place.unbilled(format!("the amount of a fee of type {kind}, {term}, is not told"));
+                continue;
+            };
+            let id = if is_regular { self.id("fee") } else { self.fee_of_event(kind, term, &mut charge) };
+            charge["id"] = id.into();
+            charge["kind"] = "fixed".into();
+            charge["label"] = cut(description.unwrap_or(what)).into();
+            if term == "PERCENT_OF_BILL" { &mut shares } else { &mut self.charges }.push(charge);
+        }
+        shares
+    }
+
+    /// Gives the charge of a fee its condition: an attribute that is named like the fee, of an event within the first years
+    /// with their number, and from the second fee of its kind on with a number of its own, since they may be alternatives.
+    /// Who does not pay on time pays late: one attribute for the discounts and the fee. The id.
+    fn fee_of_event(&mut self, kind: &str, term: &str, charge: &mut Value) -> String {
+        let years = if YEARS.contains(&term) { term } else { "" };
+        let id = self.id(&format!("fee_{kind}_{years}"));
+        charge["condition"] = match id.strip_prefix("fee_") {
+            Some("late_payment") => json!({"attribute": "pay_on_time", "is": false}),
+            attribute => json!({"attribute": attribute}),
+        };
+        self.has_events = true;
+        id
+    }
+
+    /// Fees that are a share of all that is on the bill; of a bill that is a credit there is none.
+    pub(super) fn shares_of_the_bill(&mut self, shares: Vec<Value>) {
+        for mut share in shares {
+            let above: Vec<&Value> = self.charges.iter().map(|charge| &charge["id"]).collect();
+            share["measure"] = json!({"max": ["0", {"amount": above}]});
+            self.charges.push(share);
         }
     }
 
@@ -135,7 +190,35 @@ impl Adapter {
     }
 }
 
-/// What a customer chooses, gets once or must be, which no reading tells.
+/// Whether a fee is due each time that something happens.
+fn is_each_time(term: &str) -> bool {
+    term == "FIXED" || YEARS.contains(&term)
+}
+
+/// Price and count of a fee by its term; `None` where that tells no amount.
+fn due(amount: Decimal, term: &str) -> Option<Value> {
+    let price = amount.to_string();
+    Some(match term {
+        "DAILY" => json!({"price": price, "per": "day"}),
+        "WEEKLY" => json!({"price": {"divide": [price, "7"]}, "per": "day"}),
+        "MONTHLY" => json!({"price": price, "per": "month"}),
+        "ANNUAL" => json!({"price": price, "per": "year"}),
+        "BIANNUAL" => json!({"price": (amount + amount).normalize().to_string(), "per": "year"}),
+        _ if is_each_time(term) => json!({"price": price, "per": "billing_period"}),
+        _ => return None,
+    })
+}
+
+/// A share as a percent; one of more than all is a fault.
+fn percent(rate: &Place<'_>, share: Decimal) -> Option<String> {
+    let percent = share.checked_mul(Decimal::ONE_HUNDRED).filter(|percent| *percent <= Decimal::ONE_HUNDRED);
+    if percent.is_none() {
+        rate.fault("out_of_range", "a rate is a share: 0.05 is 5 %");
+    }
+    percent.map(|percent| percent.normalize().to_string())
+}
+
+/// What a customer chooses, gets once or must be, which no reading tells: the bill of who did not choose is whole.
 pub(super) fn choices(contract: &Members<'_>) {
     let lists = [
         ("greenPowerCharges", "green power is a choice of the customer that the plan does not tell"),
@@ -146,7 +229,7 @@ pub(super) fn choices(contract: &Members<'_>) {
         for place in contract.items(name) {
             let is_gift = place.json.get("category").and_then(|category| category.as_str()) == Some("GIFT");
             if !is_gift {
-                place.unbilled(reason);
+                place.optional(reason);
             }
         }
     }

@@ -2,8 +2,10 @@
 //! the contract alone.
 //!
 //! Every field is billed, known to say nothing about money, or refused by its place; with `allow_unbilled` the last are
-//! listed in the document's `not_billed` instead. Charge ids are fixed: `supply`, `energy`, `controlled_load`
-//! (`controlled_load_supply`), `demand`, `discount`, `gst`, `fee`, `metering`, `feed_in`; a second of its kind ends in `_2`.
+//! listed in the document's `not_billed` instead; what the customer chooses or gets once is listed there in any case, as
+//! optional. Charge ids are fixed: `supply`, `energy`, `controlled_load` (`controlled_load_supply`), `demand`, `discount`,
+//! `gst`, `fee`, `metering`, `feed_in`; a second of its kind ends in `_2`. A fee for what the customer does is `fee_` and
+//! the customer's attribute that says so: `fee_paper_bill`.
 //!
 //! Prices exclude GST, of which one tax charge of 10 % holds; fees and metering charges include it, and what is fed in
 //! is without. Field meanings: the Consumer Data Standards, energy plan detail, versions 1 to 3.
@@ -67,6 +69,8 @@ struct Adapter {
     /// Ids of charges for energy used.
     usage: Vec<String>,
     time_zone: Option<&'static str>,
+    /// Whether it has fees for what the customer does.
+    has_events: bool,
     ids: Vec<String>,
 }
 
@@ -80,6 +84,10 @@ impl Adapter {
         }
         if !self.schedules.is_empty() {
             document.insert("schedules".to_owned(), self.schedules.into());
+        }
+        if self.has_events {
+            // Whole in a billing month or not at all: half a reconnection costs nothing.
+            document.insert("conventions".to_owned(), json!({"dated_values": "at_end"}));
         }
         document.insert("charges".to_owned(), self.charges.into());
         document
@@ -154,9 +162,10 @@ impl Adapter {
         }
         self.discounts(&contract.items("discounts"), contract.take("solarFeedInTariff").is_some());
         self.gst();
-        self.fees(&contract.items("fees"));
+        let shares = self.fees(&contract.items("fees"));
         self.metering(metering);
         self.feed_in(&contract.items("solarFeedInTariff"));
+        self.shares_of_the_bill(shares);
         extras::choices(&contract);
         contract.finish(CONTRACT_INFORMATION, CONTRACT_TEXTS);
     }

@@ -25,6 +25,7 @@ fn plans_of_the_fixtures_in_words() {
         ("japan_three_steps", "japan/three-steps.json"),
         ("japan_high_voltage", "japan/high-voltage.json"),
         ("cdr", "foreign/cdr-controlled-load.json"),
+        ("cdr_fees", "foreign/cdr-fees.json"),
         ("coincident_peaks", "worked/us-reopt-coincident-peaks.json"),
     ] {
         insta::assert_snapshot!(name, explained(file));
