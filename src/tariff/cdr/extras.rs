@@ -150,11 +150,11 @@ impl Adapter {
         id
     }
 
-    /// Fees that are a share of all that is on the bill; of a bill that is a credit there is none.
+    /// Fees that are a share of the bill: of all other charges, and of a bill that is a credit there is none.
     pub(super) fn shares_of_the_bill(&mut self, shares: Vec<Value>) {
+        let others: Vec<Value> = self.charges.iter().map(|charge| charge["id"].clone()).collect();
         for mut share in shares {
-            let above: Vec<&Value> = self.charges.iter().map(|charge| &charge["id"]).collect();
-            share["measure"] = json!({"max": ["0", {"amount": above}]});
+            share["measure"] = json!({"max": ["0", {"amount": others}]});
             self.charges.push(share);
         }
     }

@@ -50,6 +50,10 @@ const CONTRACT_INFORMATION: &[&str] =
 const CONTRACT_TEXTS: &[&str] =
     &["additionalFeeInformation", "benefitPeriod", "onExpiryDescription", "terms", "variation"];
 
+/// Most loads, demand charges, discounts, fees and metering charges of a plan: an id is looked for among those before it,
+/// and a share of the bill names all above.
+const MAX_OF_A_KIND: usize = 100;
+
 /// A supply charge per day and the season in which it holds.
 struct Supply<'a> {
     season: Season,
@@ -130,7 +134,7 @@ impl Adapter {
             self.put_text("territory", Some(&distributors.join(", ")));
             geography.finish(&["includedPostcodes", "excludedPostcodes"], &[]);
         }
-        let metering = plan.items("meteringCharges");
+        let metering = few(plan.take("meteringCharges"));
         if let Some(contract) = plan.want("electricityContract").and_then(|place| place.members()) {
             self.contract(contract, &metering);
         }
@@ -157,12 +161,12 @@ impl Adapter {
         if let Some(periods) = contract.want("tariffPeriod") {
             self.tariff_periods(&periods);
         }
-        for load in contract.items("controlledLoad") {
+        for load in few(contract.take("controlledLoad")) {
             self.controlled_load(&load);
         }
-        self.discounts(&contract.items("discounts"), contract.take("solarFeedInTariff").is_some());
+        self.discounts(&few(contract.take("discounts")), contract.take("solarFeedInTariff").is_some());
         self.gst();
-        let shares = self.fees(&contract.items("fees"));
+        let shares = self.fees(&few(contract.take("fees")));
         self.metering(metering);
         self.feed_in(&contract.items("solarFeedInTariff"));
         self.shares_of_the_bill(shares);
@@ -249,6 +253,10 @@ impl Adapter {
             let ids = charge.add(place, &rates, &mut self.schedules, &mut self.charges);
             self.usage.extend(ids.iter().cloned());
             self.without_gst.extend(ids);
+        }
+        if demands.len() > MAX_OF_A_KIND {
+            place.fault("too_many", format!("a plan has at most {MAX_OF_A_KIND} demand charges"));
+            return;
         }
         for (charge, season) in &demands {
             self.demand(charge, season);
@@ -449,6 +457,17 @@ impl Adapter {
     fn id(&mut self, name: &str) -> String {
         fresh_name(name, name, &mut self.ids)
     }
+}
+
+/// The items of a list that holds few.
+fn few(list: Option<Place<'_>>) -> Vec<Place<'_>> {
+    let Some(list) = list else { return Vec::new() };
+    let items = list.items();
+    if items.len() > MAX_OF_A_KIND {
+        list.fault("too_many", format!("a plan has at most {MAX_OF_A_KIND} of them"));
+        return Vec::new();
+    }
+    items
 }
 
 #[cfg(test)]

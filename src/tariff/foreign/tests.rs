@@ -3,7 +3,10 @@ use serde_json::{Value, json};
 use super::super::{PlanFormat, Tariff};
 use super::{ForeignOptions, fresh_name};
 
-const CDR: &str = include_str!("../../../fixtures/plans/foreign/cdr-controlled-load.json");
+const CDR: [&str; 2] = [
+    include_str!("../../../fixtures/plans/foreign/cdr-controlled-load.json"),
+    include_str!("../../../fixtures/plans/foreign/cdr-fees.json"),
+];
 
 /// Lists of rates and a product, in one: the members of both are told apart by the adapter.
 fn octopus() -> [Value; 2] {
@@ -94,7 +97,9 @@ fn spoil(format: PlanFormat, document: &Value) {
 
 #[test]
 fn a_spoilt_cdr_plan_is_read_or_refused_at_a_place_of_its_own() {
-    spoil(PlanFormat::Cdr, &serde_json::from_str(CDR).unwrap());
+    for document in CDR {
+        spoil(PlanFormat::Cdr, &serde_json::from_str(document).unwrap());
+    }
 }
 
 #[test]

@@ -160,6 +160,7 @@ fn a_fee_that_is_a_share_of_the_bill_stands_below_all_of_it() {
             "condition": {"attribute": "cc_processing"}})
     );
     assert_eq!(charges[4]["condition"], Value::Null, "everyone is a member");
+    assert_eq!(charges[4]["measure"], charges[3]["measure"], "a share is of no other share");
     let too_much = contract(json!({"fees": [share("CC_PROCESSING", "1.5")]}));
     assert_eq!(faults(&too_much), fault("out_of_range", "/fees/0/rate"));
 }
@@ -194,4 +195,18 @@ fn what_the_customer_chooses_refuses_no_plan_and_is_listed_as_optional() {
     let mut with_terms = plan;
     merge(&mut with_terms, json!({"terms": "a $5 fee applies"}));
     assert_eq!(faults(&with_terms), fault("not_billable", "/terms"), "of what is not optional alone");
+}
+
+#[test]
+fn more_charges_of_a_kind_than_any_plan_has_are_refused() {
+    let fee = json!({"type": "CC_PROCESSING", "term": "PERCENT_OF_BILL", "rate": "0.01"});
+    assert_eq!(fees(&vec![fee.clone(); 100]).len(), 100);
+    for (list, item) in [("fees", fee), ("discounts", json!({})), ("controlledLoad", json!({}))] {
+        assert_eq!(faults(&contract(json!({list: vec![item; 101]}))), fault("too_many", &format!("/{list}")));
+    }
+    let demand = json!({"amount": "1", "measureUnit": "KW"});
+    let many = period(json!({"demandCharges": vec![demand; 101]}));
+    assert_eq!(faults(&many), fault("too_many", "/tariffPeriod"));
+    let meters = json!({"electricityContract": contract(json!({})), "meteringCharges": vec![json!({}); 101]});
+    assert_eq!(faults(&meters), fault("too_many", "/meteringCharges"));
 }
