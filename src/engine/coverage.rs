@@ -182,8 +182,10 @@ pub(super) fn instant_text(instant: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{LONDON, asked, hourly, of};
+    use super::super::compare;
+    use super::super::tests::{LONDON, asked, hourly, of, question};
     use super::*;
+    use crate::usage::Reading;
     use crate::words::BillingPeriod;
 
     #[test]
@@ -219,5 +221,26 @@ mod tests {
             assert_eq!(usage.import_kwh, Exact::scaled(expected.into(), 6).text(0).unwrap(), "{plan}");
             assert_eq!((usage.intervals, usage.missing, usage.export_kwh.as_str()), (744, 0, "0"), "{plan}");
         }
+    }
+
+    #[test]
+    fn a_reading_in_parts_is_told_whole_where_it_begins() {
+        // Days UTC begin at one o'clock in summer: of each an hour lies on the next day.
+        let period = BillingPeriod::new("2026-07-01".parse().unwrap(), "2026-08-01".parse().unwrap()).unwrap();
+        let first = instants(LONDON, &period).start + 3600 - DAY_SECONDS;
+        let day = |n: i64| Reading {
+            start: first + n * DAY_SECONDS,
+            seconds: 86_400,
+            milliwatt_hours: 24_000_000 << n,
+            quality: Quality::Measured,
+        };
+        let readings = Series::from_sorted(&(0..32).map(day).collect::<Vec<_>>());
+        let plan = of(r#""kind": "energy", "price": "1""#);
+        let mut question = question(&plan, LONDON, "2026-07-01", "2026-08-01", &readings);
+        question.options.split_intervals_even = true;
+        let result = compare(&question).unwrap();
+        assert_eq!(result.plans[0].flags, ["intervals_split_evenly"]);
+        let sum: i64 = (1..32).map(|n| 24 << n).sum();
+        assert_eq!(result.usage.import_kwh, sum.to_string());
     }
 }
