@@ -77,6 +77,11 @@ impl fmt::Display for CliError {
         if let Some(pointer) = text("pointer") {
             write!(f, " (at {pointer})")?;
         }
+        if let Some(line) = problem["line"].as_u64().map(|line| format!("line {line}"))
+            && !detail.contains(&line)
+        {
+            write!(f, " ({line})")?;
+        }
         // Lists of faults, one a line: fields of a plan, plans of a comparison, gaps of the readings.
         let lists =
             problem.as_object().into_iter().flatten().filter_map(|(name, value)| Some((name, value.as_array()?)));
@@ -137,6 +142,15 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("plans_not_billable: some plans cannot be billed\n"), "{text}");
         assert!(text.contains("plan_id tou") && text.contains("pointer /charges/1"), "{text}");
+    }
+
+    #[test]
+    fn the_line_of_a_file_is_told_once() {
+        let told = |detail: &str| {
+            CliError::Problem(json!({"code": "input_unreadable", "detail": detail, "line": 3})).to_string()
+        };
+        assert_eq!(told("\"x\" is no date"), "input_unreadable: \"x\" is no date (line 3)");
+        assert_eq!(told("line 3: \"x\" is no date"), "input_unreadable: line 3: \"x\" is no date");
     }
 
     #[test]
