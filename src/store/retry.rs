@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+/// No pause is longer.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 const N_RETRIES: usize = 5;
 
 /// Pauses before each further try, then none: exponential with full jitter (anything from nothing to the bound).

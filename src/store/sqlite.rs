@@ -3,6 +3,8 @@
 mod disk;
 mod writer;
 
+use std::time::{Duration, Instant};
+
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, Error as PoolError, Pool};
@@ -35,11 +37,25 @@ impl SqliteEngine {
     }
 }
 
-/// A connection that may write. The busy timeout stands before WAL: switching to WAL can meet a lock too.
+/// A connection that may write.
+///
+/// A new file is switched to WAL. Where somebody writes to it just then `SQLite` does not wait, whatever the busy timeout
+/// says, since a read lock is to become a write lock there; so the switch is tried again for as long.
 pub(super) fn connect(file: &str, options: &StoreOptions) -> diesel::ConnectionResult<SqliteConnection> {
     let mut connection = SqliteConnection::establish(file)?;
-    set_up(&mut connection, options.busy_timeout_ms).map_err(diesel::ConnectionError::CouldntSetupConfiguration)?;
+    let deadline = Instant::now() + Duration::from_millis(options.busy_timeout_ms);
+    let mut pauses = retry::pauses();
+    while let Err(error) = set_up(&mut connection, options.busy_timeout_ms) {
+        if !is_locked(&error) || Instant::now() >= deadline {
+            return Err(diesel::ConnectionError::CouldntSetupConfiguration(error));
+        }
+        std::thread::sleep(pauses.next().unwrap_or(retry::LONGEST_PAUSE));
+    }
     Ok(connection)
+}
+
+fn is_locked(error: &diesel::result::Error) -> bool {
+    matches!(error, diesel::result::Error::DatabaseError(_, told) if told.message() == "database is locked")
 }
 
 fn set_up(connection: &mut SqliteConnection, busy_timeout_ms: u64) -> QueryResult<()> {

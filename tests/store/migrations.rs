@@ -2,6 +2,7 @@
 
 use std::sync::Barrier;
 
+use diesel::connection::SimpleConnection;
 use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -153,6 +154,22 @@ fn six_at_once(url: &str) -> usize {
             .collect();
         threads.into_iter().map(|thread| usize::from(!thread.join().unwrap().is_empty())).sum()
     })
+}
+
+#[test]
+fn a_new_file_that_somebody_writes_to_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("new.db");
+    let mut other = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    other.batch_execute("CREATE TABLE others (a INTEGER); BEGIN IMMEDIATE; INSERT INTO others VALUES (1)").unwrap();
+    std::thread::scope(|scope| {
+        let url = format!("sqlite://{}", file.display());
+        let migrated = scope.spawn(move || store::migrate(&url, &StoreOptions::default()));
+        // Long enough to meet the lock, far from the five seconds that are waited.
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        other.batch_execute("COMMIT").unwrap();
+        assert!(!migrated.join().unwrap().unwrap().is_empty());
+    });
 }
 
 #[test]
