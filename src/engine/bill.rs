@@ -6,7 +6,7 @@ use chrono::{Datelike, NaiveDate};
 
 use super::condition::WouldBe;
 use super::document::Document;
-use super::lines::{Billable, Line, LineRate};
+use super::lines::{Billable, Line};
 use super::measure::{Biller, Span, Stop, distinct};
 use super::settle::{Settling, Unsettled};
 use super::terms::Terms;
@@ -218,11 +218,7 @@ impl<'a> Biller<'a> {
             let (period, step) = (line(billed).period.map(usize::from), line(billed).step.map(usize::from));
             document(billed).plan.series_of(charge(billed), period, step)
         };
-        let rate = |billed: BilledLine| match line(billed).rate {
-            LineRate::None => None,
-            LineRate::Known(id) => Some(&document(billed).plan.known.rates[id as usize]),
-            LineRate::Measured(id) => Some(&rates[id as usize]),
-        };
+        let rate = |billed: BilledLine| line(billed).rate.of(document(billed).plan, rates);
         let found = billed[first..].iter().position(|known| {
             let known = *known;
             known.document != new.document

@@ -1,7 +1,7 @@
 //! Ladders: what part of a quantity is priced at which step. Source of the rules: PLAN-MODEL section 2, "Steps".
 
 use super::measure::Stop;
-use crate::tariff::model::Step;
+use crate::tariff::model::{Step, rise};
 use crate::tariff::number::Exact;
 
 /// One ladder on one span of days.
@@ -73,11 +73,6 @@ impl Ladder<'_> {
         take(Slice::once(last, quantity.minus(lower)));
         Ok(())
     }
-}
-
-/// Whether no bound lies below the one before it.
-pub(super) fn rise(bounds: &[Exact]) -> bool {
-    bounds.windows(2).all(|pair| pair[0] <= pair[1])
 }
 
 /// Adds a slice to those of other days, in the order of the steps.

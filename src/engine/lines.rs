@@ -7,7 +7,9 @@ use super::measure::{Biller, Span, Stop};
 use super::settle::Unsettled;
 use super::terms::{Terms, Way};
 use crate::tariff::BrokenMonthBounds;
-use crate::tariff::model::{Bounds, BoundsPer, Charge, ChargeFacts, Part, Per, PeriodRef, Rate, Resets, StepPrice};
+use crate::tariff::model::{
+    Bounds, BoundsPer, Charge, ChargeFacts, Part, Per, PeriodRef, Plan, Rate, Resets, StepPrice,
+};
 use crate::tariff::number::{Exact, Money};
 
 /// A line before it is written down.
@@ -31,6 +33,19 @@ pub(super) enum LineRate {
     Known(u32),
     /// Measured: index into the rates of the bills.
     Measured(u32),
+}
+
+impl LineRate {
+    /// The price itself.
+    ///
+    /// * `measured`: the rates of the bills.
+    pub(super) fn of<'r>(self, plan: &'r Plan, measured: &'r [Exact]) -> Option<&'r Exact> {
+        match self {
+            Self::None => None,
+            Self::Known(id) => Some(&plan.known.rates[id as usize]),
+            Self::Measured(id) => Some(&measured[id as usize]),
+        }
+    }
 }
 
 /// A charge as it is billed: what its document says, and what the question makes of it.

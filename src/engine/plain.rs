@@ -15,7 +15,9 @@ use super::measure::{Biller, Span};
 use super::settle::Settling;
 use super::terms::{Times, Way};
 use crate::tariff::TierScope;
-use crate::tariff::model::{Bounds, Known, MILLIONTHS, MeasureId, Part, PartFacts, PeriodRef, PlainRate, Quantity};
+use crate::tariff::model::{
+    Bounds, Known, MILLIONTHS, MeasureId, Part, PartFacts, PeriodRef, PlainFacts, PlainRate, Quantity,
+};
 use crate::tariff::number::{Exact, Money};
 
 /// Room is made for at most so many lines before they are there.
@@ -38,6 +40,7 @@ struct PlainMonth {
 struct PlainCharge<'a> {
     document: &'a Document<'a>,
     billable: Billable<'a>,
+    facts: &'a PlainFacts,
     times: Times,
     parts: Vec<PlainPart<'a>>,
     /// The charge's only quantity, where it is measured.
@@ -93,20 +96,17 @@ impl<'a> PlainCharge<'a> {
     /// What a charge takes to be billed in any month; `None` where it is not plain.
     fn new(document: &'a Document<'a>, index: usize) -> Option<Self> {
         let billable = document.billable(index);
-        let Billable { charge, facts, terms } = billable;
-        let times = terms.plain?;
-        let parts: Vec<PlainPart<'a>> = facts
-            .parts
-            .iter()
-            .zip(&charge.parts)
-            .map(|(of, part)| PlainPart::new(document, billable, of, part))
-            .collect();
-        let measured = match facts.parts.as_slice() {
+        let Billable { charge, facts: all, terms } = billable;
+        let (times, facts) = (terms.plain?, all.plain.as_ref()?);
+        let parts = all.parts.iter().zip(&charge.parts);
+        let parts: Vec<PlainPart<'a>> =
+            parts.map(|(of, part)| PlainPart::new(document, billable, facts, of, part)).collect();
+        let measured = match all.parts.as_slice() {
             [PartFacts { quantity: Quantity::Measured(id), .. }] => Some(*id),
             _ => None,
         };
         let is_shared = terms.way == Way::AtOnce && terms.rules.scope == TierScope::AllPeriods && parts.len() > 1;
-        Some(Self { document, billable, times, parts, measured, is_shared })
+        Some(Self { document, billable, facts, times, parts, measured, is_shared })
     }
 
     /// How often a part is billed; `None` where that is no plain count.
@@ -133,9 +133,15 @@ impl<'a> PlainCharge<'a> {
 }
 
 impl<'a> PlainPart<'a> {
-    fn new(document: &'a Document<'a>, billable: Billable<'a>, of: &PartFacts, part: &'a Part) -> Self {
-        let Billable { charge, facts, .. } = billable;
-        let (exact, millionths): (&[Exact], &[i64]) = match &facts.bounds {
+    fn new(
+        document: &'a Document<'a>,
+        billable: Billable<'a>,
+        facts: &'a PlainFacts,
+        of: &PartFacts,
+        part: &'a Part,
+    ) -> Self {
+        let charge = billable.charge;
+        let (exact, millionths): (&[Exact], &[i64]) = match &billable.facts.bounds {
             Bounds::Known { exact, millionths } => (exact, millionths),
             _ => (&[], &[]),
         };
@@ -160,7 +166,7 @@ impl<'a> PlainPart<'a> {
             has_steps: of.has_steps,
             bounds: of.bounds(millionths),
             exact_bounds: of.bounds(exact),
-            rates: &facts.plain_rates[of.first_step..of.first_step + part.steps.len()],
+            rates: &facts.rates[of.first_step..of.first_step + part.steps.len()],
             part,
         }
     }
@@ -253,7 +259,7 @@ impl<'a> Biller<'a> {
             let bill = self.charges.get(number, month.month, *charge);
             bill.is_some_and(|bill| bill.uncut_total(&month.segments).is_some())
         };
-        if !plain.billable.facts.referred.iter().all(is_billed) {
+        if !plain.facts.referred.iter().all(is_billed) {
             return None;
         }
         let (first, end) = (month.segments.start, month.segments.end);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bill::{BilledLine, Bills};
 use super::condition::WouldBe;
-use super::lines::{Line, LineRate};
+use super::lines::Line;
 use super::result::{ComparisonResult, LineItem, LineSeries, NotApplied, PeriodBill, PlanBill, UsageSummary};
 use super::{EngineError, PlanToBill, Question};
 use crate::tariff::NotBilled;
@@ -132,11 +132,6 @@ fn line_item(
     let document = &documents[billed.document as usize];
     let charge = &document.plan.charges[billed.charge as usize];
     let (period, step) = (line.period.map(usize::from), line.step.map(usize::from));
-    let rate = match line.rate {
-        LineRate::None => None,
-        LineRate::Known(id) => Some(&document.plan.known.rates[id as usize]),
-        LineRate::Measured(id) => Some(&rates[id as usize]),
-    };
     let tou_period = charge.split.zip(period).map(|(s, p)| document.plan.schedules[s].periods[p].clone());
     let included = document.plan.sources[charge.source].included.as_ref();
     Ok(LineItem {
@@ -149,7 +144,7 @@ fn line_item(
         tier: line.step.map(|step| u32::from(step) + 1),
         quantity: line.quantity.text(0).ok_or(EngineError::TooLarge)?,
         unit: charge.unit.clone(),
-        rate: rate.map(|rate| rate.text(0).ok_or(EngineError::TooLarge)).transpose()?,
+        rate: line.rate.of(document.plan, rates).map(|rate| rate.text(0).ok_or(EngineError::TooLarge)).transpose()?,
         price_series: match document.plan.series_of(charge, period, step) {
             Some(series) => {
                 let mean_rate = mean(line.money, &line.quantity)?;

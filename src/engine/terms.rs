@@ -77,8 +77,10 @@ impl Terms {
         };
         let (way, settling) = (way(charge, facts, rules), Settling::new(rounding));
         let cuts = cuts(conventions.dated_values, ground, question, charge);
-        let is_plain =
-            facts.is_plain && cuts.is_empty() && matches!(way, Way::Open | Way::AtOnce) && !settling.is_of_charge();
+        let is_plain = facts.plain.is_some()
+            && cuts.is_empty()
+            && matches!(way, Way::Open | Way::AtOnce)
+            && !settling.is_of_charge();
         Self { cuts, rules, way, settling, plain: times(charge, conventions).filter(|_| is_plain) }
     }
 }

@@ -11,7 +11,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::known::{
-    Bounds, Cell, ChargeFacts, Known, MILLIONTHS, PartFacts, PlainRate, Quantity, Rate, period_index,
+    Bounds, Cell, ChargeFacts, Known, MILLIONTHS, PartFacts, PlainFacts, PlainRate, Quantity, Rate, period_index, rise,
 };
 pub(crate) use self::measure::{
     CostRead, CostSpec, DayValue, DemandSpec, Distinct, EnergySpec, Measure, NetEnergySpec, NetPart, OverMonths, Read,

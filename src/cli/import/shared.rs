@@ -12,6 +12,19 @@ use crate::shared::{Calendar, EventList};
 use crate::tariff::{ForeignOptions, PlanFormat, prices_from_octopus};
 use crate::words::InputName;
 
+/// An input that a file holds whole.
+#[derive(Debug, clap::Args)]
+struct Whole {
+    /// The name by which plans refer to it
+    #[arg(long)]
+    id: InputName,
+    /// A name, for people [default: that of the file, if it says one]
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
 /// Put a calendar: the dates that plans call holidays
 ///
 /// The file holds all its dates. Other dates make a new version, and the comparisons whose days they concern stale.
@@ -22,14 +35,8 @@ pub(crate) struct ImportCalendar {
     /// One date a line, or JSON with `dates` and `name`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The name by which plans refer to it
-    #[arg(long)]
-    id: InputName,
-    /// A name, for people [default: that of the file, if it says one]
-    #[arg(long)]
-    name: Option<String>,
     #[command(flatten)]
-    target: Target,
+    whole: Whole,
 }
 
 /// Put prices by instant, which plans name as a series
@@ -73,14 +80,8 @@ pub(crate) struct ImportEventList {
     /// One interval a line, CSV (start,end), or JSON with `events` and `name`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The name by which plans refer to it
-    #[arg(long)]
-    id: InputName,
-    /// A name, for people [default: that of the file, if it says one]
-    #[arg(long)]
-    name: Option<String>,
     #[command(flatten)]
-    target: Target,
+    whole: Whole,
 }
 
 impl ImportCalendar {
@@ -88,7 +89,7 @@ impl ImportCalendar {
         let calendar =
             Calendar::read(&read(&self.file)?).map_err(|e| CliError::refused(Some(&self.file), &e.into()))?;
         let document = json!({"dates": calendar.dates});
-        put(&self.target, "calendar", &self.id, document, self.name.or(calendar.name))?.print(format)
+        self.whole.put("calendar", document, calendar.name, format)
     }
 }
 
@@ -96,26 +97,22 @@ impl ImportEventList {
     pub(super) fn run(self, format: Format) -> Result<(), CliError> {
         let list = EventList::read(&read(&self.file)?).map_err(|e| CliError::refused(Some(&self.file), &e.into()))?;
         let document = json!({"events": list.intervals()});
-        put(&self.target, "event list", &self.id, document, self.name.or(list.name))?.print(format)
+        self.whole.put("event list", document, list.name, format)
     }
 }
 
-/// Puts a document in place of the one before.
-///
-/// * `what`: its kind, in words.
-fn put(
-    target: &Target,
-    what: &str,
-    id: &InputName,
-    mut document: Value,
-    name: Option<String>,
-) -> Result<Report, CliError> {
-    if let Some(name) = name {
-        document["name"] = json!(name);
+impl Whole {
+    /// Puts a document in place of the one before.
+    ///
+    /// * `what`: its kind, in words; `named`: its name in the file.
+    fn put(self, what: &str, mut document: Value, named: Option<String>, format: Format) -> Result<(), CliError> {
+        if let Some(name) = self.name.or(named) {
+            document["name"] = json!(name);
+        }
+        let path = format!("/v1/{}s/{}", what.replace(' ', "-"), escape(self.id.as_str()));
+        let reply = self.target.client()?.put(&path, "application/json", &document.to_string())?;
+        report_put(&reply, what, self.id.as_str())?.print(format)
     }
-    let path = format!("/v1/{}s/{}", what.replace(' ', "-"), escape(id.as_str()));
-    let reply = target.client()?.put(&path, "application/json", &document.to_string())?;
-    report_put(&reply, what, id.as_str())
 }
 
 impl ImportPrices {

@@ -35,8 +35,6 @@ pub(crate) struct ChargeFacts {
     pub(crate) parts: Vec<PartFacts>,
     /// By step, part after part.
     pub(crate) rates: Vec<Rate>,
-    /// The same of a plain charge.
-    pub(crate) plain_rates: Vec<PlainRate>,
     pub(crate) bounds: Bounds,
     /// Whether every part has one open step.
     pub(crate) is_open: bool,
@@ -48,9 +46,16 @@ pub(crate) struct ChargeFacts {
     pub(crate) is_plain_energy: bool,
     /// Tables in which energy outside the periods has no price.
     pub(crate) covered: Vec<u32>,
-    /// Whether its prices and bounds are known, its quantities of the month alone, and nothing in the document cuts it.
-    pub(crate) is_plain: bool,
-    /// The charges whose amounts a plain charge looks at.
+    /// Where its prices and bounds are known, its quantities of the month alone, and nothing in the document cuts it.
+    pub(crate) plain: Option<PlainFacts>,
+}
+
+/// Facts of a charge for which whole numbers do.
+#[derive(Debug, Clone)]
+pub(crate) struct PlainFacts {
+    /// By step, part after part.
+    pub(crate) rates: Vec<PlainRate>,
+    /// The charges whose amounts it looks at.
     pub(crate) referred: Vec<usize>,
 }
 
@@ -185,25 +190,24 @@ impl Known {
             }
             Rate::Measured(_) => None,
         };
-        let plain_rates: Option<Vec<PlainRate>> = rates.iter().map(plain_rate).collect();
+        let is_plain = (!is_measured || parts.len() == 1)
+            && is_of_month(plan, charge.parts.iter().map(|part| part.measure))
+            && is_uncut
+            && is_bounded
+            && !has_amounts
+            && charge.condition.is_none()
+            && charge.chosen_by.is_none()
+            && charge.bounds_per.is_none()
+            && charge.resets == Resets::BillingMonth;
+        let plain_rates: Option<Vec<PlainRate>> = if is_plain { rates.iter().map(plain_rate).collect() } else { None };
+        let referred = || plan.referred_charges(charge).into_iter().collect();
         ChargeFacts {
-            is_plain: plain_rates.is_some()
-                && (!is_measured || parts.len() == 1)
-                && is_of_month(plan, charge.parts.iter().map(|part| part.measure))
-                && is_uncut
-                && is_bounded
-                && !has_amounts
-                && charge.condition.is_none()
-                && charge.chosen_by.is_none()
-                && charge.bounds_per.is_none()
-                && charge.resets == Resets::BillingMonth,
+            plain: plain_rates.map(|rates| PlainFacts { rates, referred: referred() }),
             is_open: matches!(bounds, Bounds::None) && charge.parts.iter().all(|part| part.steps.len() == 1),
             has_amounts,
             is_energy: matches!(measure, Some(Measure::Energy(_) | Measure::NetEnergy(_))),
             is_plain_energy: matches!(measure, Some(Measure::Energy(_))),
-            referred: plan.referred_charges(charge).into_iter().collect(),
             covered: covered(places, charge, measure),
-            plain_rates: plain_rates.unwrap_or_default(),
             parts,
             rates,
             bounds,
@@ -356,7 +360,7 @@ fn bounds(plan: &Plan, charge: &Charge) -> Bounds {
             let Some(bound) = constant(plan, id) else { return Bounds::Measured };
             exact.push(bound);
         }
-        if exact[first..].windows(2).any(|pair| pair[0] > pair[1]) {
+        if !rise(&exact[first..]) {
             return Bounds::Measured;
         }
     }
@@ -365,6 +369,11 @@ fn bounds(plan: &Plan, charge: &Charge) -> Bounds {
     }
     let millionths = exact.iter().map(|bound| bound.digits_at(MILLIONTHS)).collect::<Option<_>>().unwrap_or_default();
     Bounds::Known { exact, millionths }
+}
+
+/// Whether no bound lies below the one before it.
+pub(crate) fn rise(bounds: &[Exact]) -> bool {
+    bounds.windows(2).all(|pair| pair[0] <= pair[1])
 }
 
 fn constant(plan: &Plan, id: MeasureId) -> Option<Exact> {
